@@ -36,7 +36,7 @@ class Alarm(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     source: Mapped[str] = mapped_column(String(200))
-    event_id: Mapped[str] = mapped_column(String(200))
+    event_id: Mapped[str] = mapped_column(String(200), index=True)
     content_digest: Mapped[str] = mapped_column(String(64))
     line_name: Mapped[str] = mapped_column(String(200), index=True)
     equipment: Mapped[str] = mapped_column(String(200))  # '' when the sender named none

@@ -1,0 +1,1 @@
+"""Every statement that the database is asked, one module a subject."""

@@ -1,0 +1,92 @@
+"""The way to the database: one engine a process, and short scopes that read or write."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
+
+SQLITE_BUSY_SECONDS = 20
+
+
+class Database:
+    """An engine and its scopes. Scopes commit, nobody else does; none of them may span a model call."""
+
+    def __init__(self, url: str, pool_size: int = 8) -> None:
+        parsed = make_url(url)
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": pool_size, "pool_timeout": 30}
+        if self.is_sqlite:
+            assert parsed.database is not None
+            file = Path(parsed.database).expanduser().resolve()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            parsed = parsed.set(database=str(file))
+            options["connect_args"] = {"timeout": SQLITE_BUSY_SECONDS}
+        else:
+            options["pool_pre_ping"] = True
+            options["connect_args"] = {"connect_timeout": 5}
+        self.url = parsed
+        self.engine: Engine = create_engine(parsed, **options)
+        if self.is_sqlite:
+            event.listen(self.engine, "connect", _set_up_sqlite)
+
+    def __repr__(self) -> str:
+        return f"Database({self.url.render_as_string(hide_password=True)})"
+
+    @contextmanager
+    def reading(self, timeout_seconds: float | None = None) -> Iterator[Session]:
+        """A scope that reads. `timeout_seconds` bounds each statement, waiting for locks included."""
+        with Session(self.engine) as session:
+            if timeout_seconds is not None:
+                self._bound(session, timeout_seconds)
+            try:
+                yield session
+            finally:
+                if timeout_seconds is not None and self.is_sqlite:
+                    session.execute(text(f"PRAGMA busy_timeout = {SQLITE_BUSY_SECONDS * 1000}"))
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A scope that writes, committed at its end; on SQLite it takes the write lock at once,
+        since a transaction that reads first and writes later fails when another one wrote between."""
+        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+            if self.is_sqlite:
+                session.execute(text("BEGIN IMMEDIATE"))
+            yield session
+
+    def _bound(self, session: Session, seconds: float) -> None:
+        milliseconds = max(1, int(seconds * 1000))
+        # A setting of the connection on SQLite, of the transaction on PostgreSQL; neither takes a parameter.
+        limit = "PRAGMA busy_timeout" if self.is_sqlite else "SET LOCAL statement_timeout"
+        session.execute(text(f"{limit} = {milliseconds}"))
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by us, not guessed by the driver
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_SECONDS * 1000}")
+    _enter_wal(cursor)
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _enter_wal(cursor: Any) -> None:
+    """The busy timeout does not hold for this: where several meet at a new file, some would fail at once."""
+    deadline = time.monotonic() + SQLITE_BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)

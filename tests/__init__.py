@@ -1,0 +1,1 @@
+"""The tests: unit mirrors the code, integration has real servers, e2e runs the whole line."""
