@@ -1,0 +1,1 @@
+"""The way in: an equipment alarm becomes an event on the Redis queue."""
