@@ -2,8 +2,10 @@
 
 import itertools
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import redis
@@ -12,6 +14,15 @@ from db.session import Database
 from tests.servers import PostgresServer, ValkeyServer
 
 _TEMPLATE = "migrated"
+
+
+def pytest_configure() -> None:
+    """A SIGTERM ends the tests as Ctrl-C does: with their servers stopped and their files removed."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="session")

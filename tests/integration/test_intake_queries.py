@@ -215,7 +215,8 @@ def test_two_intakes_that_meet_in_the_middle_do_not_break_each_other_off(
 
     def both_wait() -> bool:
         with database.reading() as session:
-            return session.scalars(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).one() == 2
+            waiting = session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+            return bool(waiting == 2)
 
     with ThreadPoolExecutor(2) as threads:
         with broken_off(database) as session:

@@ -1,0 +1,42 @@
+"""What `alarm-worker` says about itself, and how little it loads to say it."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.processes import environment
+
+PROBE = """
+import json, sys
+from worker.cli import app
+try:
+    app(sys.argv[1:], standalone_mode=False)
+finally:
+    heavy = {"celery", "kombu", "langchain", "langchain_core", "openai", "sqlalchemy", "redis"}
+    print(json.dumps(sorted(heavy & set(sys.modules))))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], ["run"], ["demo"], ["up"], ["rejected"], ["rejected", "list"], ["rejected", "show"]],
+    ids=" ".join,
+)
+def test_help_loads_nothing_heavy(command: list[str]) -> None:
+    output = subprocess.check_output(
+        [sys.executable, "-c", PROBE, *command, "--help"], env=environment(), text=True, timeout=30
+    )
+    assert "Usage:" in output
+    assert json.loads(output.splitlines()[-1]) == []
+
+
+def test_help_answers_at_once() -> None:
+    quickest = 60.0
+    for _ in range(5):
+        began = time.monotonic()
+        subprocess.check_output([sys.executable, "-m", "worker.cli", "--help"], env=environment(), timeout=30)
+        quickest = min(quickest, time.monotonic() - began)
+    assert quickest < 0.5

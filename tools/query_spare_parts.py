@@ -1,0 +1,117 @@
+"""Step 3: whether a spare part is in stock, and where."""
+
+import functools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+from langchain.tools import ToolRuntime, tool
+from rapidfuzz import fuzz, utils
+from sqlalchemy.orm import Session
+
+from db.codes import comparable
+from db.models.order import StepName
+from db.models.plant import SparePart
+from db.queries import plant
+from tools.catalogue import text
+from tools.context import AlarmContext
+from tools.ledger import MAX_MODEL_PARTS
+from tools.look_up import look_up
+from tools.result import PartFacts, ToolResult
+
+NEAR_SCORE = 80.0
+"""Least likeness (0 to 100) of a near name."""
+MIN_NEAR = 3
+"""A shorter name is part of too many others to be near one of them."""
+_key = functools.lru_cache(maxsize=65_536)(comparable)
+"""A store's names are compared anew at each look-up."""
+_FIGURE = re.compile(r"\d+(?:\.\d+)?")
+
+
+@tool(response_format="content_and_artifact")
+async def query_spare_parts(runtime: ToolRuntime[AlarmContext], part: str) -> tuple[str, ToolResult]:
+    """Ask the spare parts store for one part: quantity, unit, location, minimum stock.
+
+    Args:
+        part: the part's name or number, as the manual lists it. One part a call.
+    """
+    context, ledger = runtime.context, runtime.context.ledger
+    language, part = context.language, part.strip()
+    if not part:
+        result = ToolResult.invalid(text(language, "part.blank"), text(language, "part.blank_next"))
+    elif not context.run.by_runbook and not ledger.may_ask_part(part):
+        result = ToolResult.invalid(
+            text(language, "part.limit", limit=MAX_MODEL_PARTS, part=part),
+            text(language, "part.next_missing"),
+        )
+    else:
+        question = ledger.question(StepName.QUERY_SPARE_PARTS, part)
+        result = await look_up(context, question, lambda session: answer(context, session, part))
+    return result.to_text(), result
+
+
+def answer(context: AlarmContext, session: Session, part: str) -> ToolResult:
+    language = context.language
+    facts = match(part, plant.parts(session))
+    if facts is None:
+        return ToolResult.not_found(
+            text(language, "part.not_found", part=part), text(language, "part.next_missing")
+        )
+    message = text(
+        language, "part.found", **facts.model_dump(include={"name", "number", "quantity", "unit", "location"})
+    )
+    return ToolResult.success(message, text(language, "part.next"), facts)
+
+
+def match(wanted: str, parts: Iterable[SparePart]) -> PartFacts | None:
+    """The part of that number, name or alias; else the one of a near name, unless two are equally near."""
+    parts = list(parts)
+    key = comparable(wanted)
+    numbers = [(part.number, part) for part in parts]
+    names = [(part.name, part) for part in parts] + [(name, part) for part in parts for name in part.aliases]
+    for name, part in numbers + names:
+        if _key(name) == key:
+            return _facts(name, part, score=100.0)
+    words, letters = _words(wanted), set(key)
+    near = [
+        (_likeness(key, words, name), name, part)
+        for name, part in names
+        if len(key) >= MIN_NEAR and (letters <= set(_key(name)) or letters >= set(_key(name)))
+    ]
+    best = max((score for score, _name, _part in near), default=0.0)
+    nearest = [(name, part) for score, name, part in near if score == best >= NEAR_SCORE]
+    if not nearest or len({part.number for _name, part in nearest}) > 1:
+        return None
+    return _facts(*nearest[0], score=round(best, 1))
+
+
+def _likeness(wanted: str, wanted_words: str, name: str) -> float:
+    """0 to 100. A near name says more or less than the wanted one (a screen's driver, a screen), not
+    something else in its place: the output module is not the input module, M8 is not M6. Each figure of
+    the wanted name (a thread, a voltage) must stand in it."""
+    key = _key(name)
+    if len(key) < MIN_NEAR or not set(_FIGURE.findall(wanted)) <= set(_FIGURE.findall(key)):
+        return 0.0
+    more, less = Counter(wanted), Counter(key)
+    if more - less and less - more:
+        return 0.0
+    return max(fuzz.WRatio(wanted, key), 0.95 * fuzz.token_sort_ratio(wanted_words, _words(name)))
+
+
+def _words(name: str) -> str:
+    return utils.default_process(unicodedata.normalize("NFKC", name))
+
+
+def _facts(matched_as: str, part: SparePart, score: float) -> PartFacts:
+    return PartFacts(
+        number=part.number,
+        name=part.name,
+        matched_as=matched_as,
+        score=score,
+        quantity=part.quantity,
+        unit=part.unit,
+        location=part.location,
+        minimum=part.minimum,
+        below_minimum=part.quantity < part.minimum,
+    )

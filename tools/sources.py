@@ -1,0 +1,70 @@
+"""The way from a tool to the plant's data: bounded in time, tried again shortly, never hanging."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy.orm import Session
+from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from db.session import Database
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+STATEMENT_SECONDS = 1.0
+BACKSTOP_SECONDS = 2.0
+"""For a source that does not even enforce its own limit; the thread then ends on its own."""
+TRIES = 3
+
+
+class ToolError(Exception):
+    """Root of the errors of this package."""
+
+
+class SourceDownError(ToolError):
+    """Raised when a source could not be asked, after the short retries."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"the source could not be asked: {cause}")
+        self.cause = cause
+
+
+class Sources:
+    """The plant's data behind one database; at most `width` look-ups at once in a process."""
+
+    def __init__(self, database: Database, width: int = 8) -> None:
+        self.database = database
+        self._slots = asyncio.Semaphore(width)
+
+    async def ask(self, question: Callable[[Session], Answer]) -> Answer:
+        """Ask in a thread. Raises SourceDownError, whatever the source did wrong."""
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(TRIES),
+            wait=wait_exponential(multiplier=0.05, max=0.2),
+            retry=retry_if_exception_type(Exception),  # a cancellation is none, and passes
+        )
+        try:
+            return await retrying(self._once, question)
+        except RetryError as error:
+            cause = error.last_attempt.exception()
+            logger.warning("a look-up failed %d times: %s", TRIES, type(cause).__name__)
+            raise SourceDownError(type(cause).__name__) from cause
+
+    async def _once(self, question: Callable[[Session], Answer]) -> Answer:
+        async with self._slots, asyncio.timeout(BACKSTOP_SECONDS):
+            return await asyncio.to_thread(self._read, question)
+
+    def _read(self, question: Callable[[Session], Answer]) -> Answer:
+        with self.database.reading(timeout_seconds=STATEMENT_SECONDS) as session:
+            return question(session)
+
+    async def write(self, change: Callable[[Session], Answer]) -> Answer:
+        """One writing transaction in a thread. Its errors are the caller's."""
+        return await asyncio.to_thread(self._write, change)
+
+    def _write(self, change: Callable[[Session], Answer]) -> Answer:
+        with self.database.writing() as session:
+            return change(session)

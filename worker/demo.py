@@ -1,0 +1,217 @@
+"""`alarm-worker demo`: the whole line on this machine, from pushed alarms to work orders."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from worker.embedded import EmbeddedServerError, EmbeddedValkey
+from worker.keeping import StopSignals, ended_by
+from worker.owned import end_owned, start_owned
+from worker.supervisor import worker_command
+
+if TYPE_CHECKING:
+    from db.session import Database
+
+FOLDER = Path("var/demo")
+ALARMS = 14  # two of them are cleared again, which makes no order
+SEED = 56
+DEADLINE_SECONDS = 60.0
+GRACE_SECONDS = 5
+
+
+class DemoError(Exception):
+    """Raised when the demo cannot show what it should; its text says why."""
+
+
+class Stopped(Exception):  # noqa: N818
+    """Raised between two steps when somebody wants the demo to end."""
+
+
+def run() -> int:
+    """Its exit code. However it ends, nothing is left running."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    with StopSignals() as stop:
+        try:
+            _demo(console, stop)
+        except Stopped:
+            console.print("Stopped; nothing is left running.")
+            return stop.exit_code
+        except (DemoError, EmbeddedServerError) as error:
+            console.print(f"The demo failed: {error}", style="red")
+            return 1
+    return 0
+
+
+def _demo(console: Console, stop: StopSignals) -> None:
+    folder = FOLDER.resolve()
+    began = time.monotonic()
+    with _valkey(folder) as valkey, _database(folder) as database:
+        _go_on(stop)
+        valkey.wait_until_ready()
+        environment = {
+            "DATABASE_URL": _url(folder),
+            "BROKER_URL": valkey.url,
+            "STOP_GRACE_SECONDS": str(GRACE_SECONDS),
+        }
+        log = folder / "worker.log"
+        with _worker(log, environment) as worker:
+            expected = _push(valkey.url)
+            _wait_for_orders(console, stop, database, expected, worker, log)
+            _show(console, database)
+    seconds = time.monotonic() - began
+    console.print(f"\n{len(expected)} alarms became work orders in {seconds:.0f} s. To look closer:")
+    _print_commands(console, folder)
+
+
+@contextlib.contextmanager
+def _valkey(folder: Path) -> Iterator[EmbeddedValkey]:
+    valkey = EmbeddedValkey(folder / "valkey")
+    try:
+        valkey.take()  # a demo that still runs must not lose its folder
+        _wipe(folder)
+        valkey.start()
+        yield valkey
+    finally:
+        valkey.stop()
+
+
+def _wipe(folder: Path) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is inside comes before its folder
+        if path.suffix == ".lock":
+            continue
+        if path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(OSError):  # a lock is in it
+                path.rmdir()
+        else:
+            path.unlink()
+
+
+@contextlib.contextmanager
+def _database(folder: Path) -> Iterator["Database"]:
+    """The demo's database, with the sample plant in it."""
+    from db.migrate import upgrade
+    from db.plant import load
+    from db.session import Database
+
+    database = Database(_url(folder))
+    try:
+        upgrade(database)
+        load(database, None)
+        yield database
+    finally:
+        database.close()
+
+
+@contextlib.contextmanager
+def _worker(log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("ab") as output:
+        worker = start_owned(worker_command(), environment={**os.environ, **environment}, output=output)
+    try:
+        yield worker
+    finally:
+        end_owned(worker, GRACE_SECONDS + 10)
+
+
+def _push(broker_url: str) -> set[tuple[str, str]]:
+    """Pushes the demo's alarms; the identities of those that a work order is due for."""
+    from producers.queue import connect, publish
+    from producers.simulator import duration, simulate
+
+    start = datetime.now(UTC) - duration(ALARMS, SEED)
+    events = list(simulate(ALARMS, SEED, start))
+    with contextlib.closing(connect(broker_url)) as broker:
+        publish(broker, events)
+    return {(event.source, event.event_id) for event in events if event.state == "active"}
+
+
+def _wait_for_orders(
+    console: Console,
+    stop: StopSignals,
+    database: "Database",
+    expected: set[tuple[str, str]],
+    worker: subprocess.Popen[bytes],
+    log: Path,
+) -> None:
+    from db.queries.orders import list_orders
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("the worker starts", total=len(expected))
+        while True:
+            with database.reading() as session:
+                orders = list_orders(session)
+            made = len(expected & {(order["source"], order["event_id"]) for order in orders})
+            progress.update(bar, completed=made, description="alarms to work orders" if made else None)
+            if made == len(expected):
+                return
+            if worker.poll() is not None:
+                raise DemoError(f"the worker ended ({ended_by(worker.returncode)}). {_tail(log)}")
+            if time.monotonic() >= deadline:
+                wanted = f"{made} of {len(expected)} work orders after {DEADLINE_SECONDS:g} s"
+                raise DemoError(f"{wanted}. {_tail(log)}")
+            stop.wait(0.1)
+            _go_on(stop)
+
+
+def _show(console: Console, database: "Database") -> None:
+    from db.queries.follow_ups import list_follow_ups
+    from db.queries.orders import list_orders
+    from db.tables import follow_ups_table, orders_table
+
+    with database.reading() as session:
+        orders: list[dict[str, Any]] = list_orders(session)
+        follow_ups: list[dict[str, Any]] = list_follow_ups(session, open_only=True)
+    console.print("\nWork orders")
+    console.print(orders_table(orders))
+    console.print("\nOpen follow-ups: what was not found, for a person to supply")
+    console.print(follow_ups_table(follow_ups))
+
+
+def _print_commands(console: Console, folder: Path) -> None:
+    for line in (
+        f"export DATABASE_URL={shlex.quote(_url(folder))}",
+        f"{_program('work-orders')} list",
+        f"{_program('work-orders')} follow-ups list --open",
+        f"less {shlex.quote(str(folder / 'worker.log'))}",
+    ):
+        console.print(f"  {line}", soft_wrap=True)
+
+
+def _program(name: str) -> str:
+    """As the user would call it: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).parent / name
+    if shutil.which(name) == str(beside) or not beside.exists():
+        return name
+    relative = os.path.relpath(beside)
+    return shlex.quote(str(beside) if relative.startswith("..") else relative)
+
+
+def _url(folder: Path) -> str:
+    from sqlalchemy import URL
+
+    file = str(folder / "andon.db")
+    if not set(file) & set("%?#"):
+        return f"sqlite:///{file}"  # SQLAlchemy would write Chinese as %E4%BA%A4
+    return URL.create("sqlite", database=file).render_as_string(hide_password=False)
+
+
+def _go_on(stop: StopSignals) -> None:
+    if stop.is_set():
+        raise Stopped
+
+
+def _tail(log: Path, lines: int = 15) -> str:
+    text = log.read_text(errors="replace").splitlines()[-lines:]
+    return f"{log} ends with:\n" + "\n".join(text)

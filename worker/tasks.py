@@ -1,0 +1,40 @@
+"""The one Celery task: a row's id in, the handler called."""
+
+from typing import Any
+
+from celery import Celery, shared_task
+
+from db.queries.dispatch import DueAlarm
+
+HANDLE_ALARM = "andon.handle_alarm"
+QUEUE = "andon"
+"""Celery's queue, in the same database of the broker as the stream `alarms`. Its other keys are `unacked*`
+and `_kombu.*`, so a second Celery application wants a database of its own."""
+
+PRIORITY_STEPS = (0, 3, 6, 9)
+
+
+def queue_lists() -> list[str]:
+    """The names of the lists that kombu makes of the queue, one a step of priority."""
+    return [QUEUE, *(f"{QUEUE}\x06\x16{step}" for step in PRIORITY_STEPS[1:])]
+
+
+@shared_task(name=HANDLE_ALARM)
+def handle_alarm(alarm_id: int) -> str:
+    """Makes one attempt at an alarm and says what became of it."""
+    from worker.wiring import line
+
+    return line().handle(alarm_id)
+
+
+def send(app: Celery, alarm: DueAlarm) -> None:
+    """Sends the task, once: what does not arrive is sent again by the dispatcher."""
+    shown: dict[str, Any] = {
+        "alarm_id": alarm.id,
+        "line": alarm.line_name,
+        "code": alarm.fault_code,
+        "event_id": alarm.event_id,
+    }
+    app.send_task(
+        HANDLE_ALARM, kwargs={"alarm_id": alarm.id}, argsrepr="()", kwargsrepr=repr(shown), retry=False
+    )

@@ -1,0 +1,59 @@
+"""The one place where the parts of a worker process are put together."""
+
+import functools
+import threading
+
+from db.session import Database
+from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
+from producers.settings import BrokerSettings
+from tools.sources import Sources
+from worker.agent import build_agent
+from worker.handler import Handler
+from worker.loop import LoopThread
+from worker.models import chat_model
+from worker.settings import AgentSettings, WorkerSettings
+
+
+class Line:
+    """A worker process's parts: settings, database, event loop, handler."""
+
+    def __init__(self) -> None:
+        self.broker = settings_or_exit(BrokerSettings)
+        self.worker = settings_or_exit(WorkerSettings)
+        self.plant = settings_or_exit(PlantSettings)
+        limits = settings_or_exit(AgentSettings)
+        self.database = Database(settings_or_exit(DatabaseSettings).database_url)
+        self._loop = LoopThread(self.worker.worker_concurrency)
+        self._handler = self._loop.run(self._build(limits))
+
+    async def _build(self, limits: AgentSettings) -> Handler:
+        agent = build_agent(chat_model(limits), limits, self.plant.plant_language)
+        return Handler(agent, Sources(self.database), self.plant, limits, self.worker)
+
+    def handle(self, alarm_id: int) -> str:
+        """One attempt at one alarm, from a task's thread; what became of it."""
+        return self._loop.run(self._handler.handle(alarm_id))
+
+    def running(self) -> int:
+        return self._handler.running
+
+    def stop(self, grace_seconds: float) -> None:
+        """Claim nothing more from now on, and after the grace time end what still runs. Returns at once."""
+        self._handler.stop_claiming()
+        self._loop.loop.call_soon_threadsafe(
+            self._loop.loop.call_later, grace_seconds, self._handler.cancel_runs
+        )
+
+
+_building = threading.Lock()
+
+
+@functools.cache
+def _line() -> Line:
+    return Line()
+
+
+def line() -> Line:
+    """The process's line, built at first use, once even when several threads ask at once."""
+    with _building:
+        return _line()
