@@ -40,6 +40,8 @@ STEP_MARKS = {
 PRIORITY_STYLES = {1: "bold red", 2: "yellow"}
 FAINT = "bright_black"
 NOTHING = "-"
+DOUBT = "?"
+"""Beside an order whose words name what is not its alarm's."""
 GAP = 2
 """Columns of air between two columns of a table."""
 

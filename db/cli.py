@@ -27,7 +27,7 @@ WORDS = {
 
 @app.callback()
 def _start() -> None:
-    terminal.speak_utf8()
+    terminal.begin("sqlalchemy")
 
 
 @app.command()

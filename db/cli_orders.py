@@ -30,7 +30,7 @@ FollowUpId = Annotated[str, typer.Argument(metavar="ID", help="As `follow-ups li
 
 @app.callback()
 def _start() -> None:
-    terminal.speak_utf8()
+    terminal.begin("sqlalchemy")
 
 
 @app.command("list")
@@ -97,23 +97,27 @@ def show(
         str | None,
         typer.Option(metavar="SOURCE", help="Who sent the event, when several sources use its id."),
     ] = None,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", help="Instead, how it came about: each run's conversation, turn by turn."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one work order whole: diagnosis, actions, parts, steps, follow-ups, history."""
-    from db.queries import orders
+    from db.queries import orders, runs
 
     key = terminal.required(order_or_event_id, "ORDER_OR_EVENT_ID")
     sent_by = terminal.words(source, "--source")
     zone = terminal.zone()
     with terminal.opened() as database, database.reading() as session:
-        order = orders.show(session, key, sent_by)
+        shown = (runs.accounts if trace else orders.show)(session, key, sent_by)
     if as_json:
-        terminal.print_json(order)
+        terminal.print_json(shown)
         return
-    from db.tables import order_view
+    from db.tables import order_view, trace_view
 
     console = terminal.terminal()
-    console.print(order_view(order, zone, console.width))
+    console.print(trace_view(shown, zone) if trace else order_view(shown, zone, console.width))
 
 
 @app.command()

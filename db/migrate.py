@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.errors import SchemaError
 from db.models import Base
-from db.session import Database
+from db.session import Database, redacted
 
 WAIT_SECONDS = 60
 _POSTGRESQL_LOCK = 0x616E646F6E  # advisory locks are numbers; this one reads "andon"
@@ -41,7 +41,7 @@ def upgrade(database: Database) -> None:
             if not foreign:
                 raise
             raise SchemaError(
-                f"{_name(database)} has tables that andon did not make ({', '.join(foreign)}); "
+                f"{redacted(database.url)} has tables that andon did not make ({', '.join(foreign)}); "
                 "name an empty database in DATABASE_URL"
             ) from error
 
@@ -65,11 +65,12 @@ def require_head(database: Database) -> None:
     if revision == wanted:
         return
     if revision is None:
-        raise SchemaError(f"{_name(database)} has no tables yet; run `alarm-db upgrade`")
+        raise SchemaError(f"{redacted(database.url)} has no tables yet; run `alarm-db upgrade`")
     if not _known(database, revision):
         raise SchemaError(_newer(database, revision))
     raise SchemaError(
-        f"{_name(database)} is at revision {revision}, this version wants {wanted}; run `alarm-db upgrade`"
+        f"{redacted(database.url)} is at revision {revision}, this version wants {wanted}; "
+        "run `alarm-db upgrade`"
     )
 
 
@@ -108,7 +109,7 @@ def _known(database: Database, revision: str | None) -> bool:
 
 def _newer(database: Database, revision: str | None) -> str:
     return (
-        f"{_name(database)} is at revision {revision}, which only a newer version of andon knows; "
+        f"{redacted(database.url)} is at revision {revision}, which only a newer version of andon knows; "
         "run that version (`alarm-db upgrade` does not go back)"
     )
 
@@ -117,8 +118,3 @@ def _foreign_tables(database: Database) -> list[str]:
     if current(database) is not None:
         return []
     return sorted(set(Base.metadata.tables) & set(inspect(database.engine).get_table_names()))
-
-
-def _name(database: Database) -> str:
-    secret = [name for name in database.url.query if "password" in name]
-    return database.url.difference_update_query(secret).render_as_string(hide_password=True)

@@ -1,5 +1,6 @@
 """One work order whole, for a terminal."""
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
@@ -10,7 +11,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from db.cells import FAINT, Row, empty_table, local, mark, plain, priority, spaced, status_text
+from db.cells import DOUBT, FAINT, Row, empty_table, local, mark, plain, priority, spaced, status_text
 
 RUNBOOK = "runbook"
 """The planner that writes from the manual; every other one is a model."""
@@ -25,6 +26,9 @@ def order_lines(order: Row, zone: tzinfo, width: int) -> RenderableType:
     words = "" if order["planner"] == RUNBOOK else f"in the words of {order['planner']}"
     blocks += _section("Diagnosis", plain(order["diagnosis"], lines=True), words)
     blocks += _section("Actions", _numbered(order["actions"]), words)
+    blocks += _section(
+        "Doubtful", _doubtful(order["diagnosis_flags"]), "named in these words, and not this alarm's"
+    )
     blocks += _section("Causes", _listed(order["causes"]))
     blocks += _section("Safety", _listed(order["safety"], style="yellow"))
     blocks += _section("Parts", _parts(order["parts"]))
@@ -136,12 +140,27 @@ def _marked(items: Iterable[tuple[str, str]], justify: Any, style: str = "") -> 
     return grid if grid.row_count else None
 
 
+def _doubtful(flags: Sequence[Row]) -> RenderableType | None:
+    """What a model's words name that is not this alarm's, and where."""
+    grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), Column(overflow="fold"), padding=(0, 2))
+    for flag in flags:
+        place = re.fullmatch(r"actions\[(\d+)\]", flag["where"])
+        where = f"action {int(place[1]) + 1}" if place is not None else flag["where"]
+        grid.add_row(
+            Text(DOUBT, style="bold yellow"),
+            Text(where),
+            Text(f"another {flag['kind']}", style="yellow"),
+            plain(flag["text"], "bold"),
+        )
+    return grid if grid.row_count else None
+
+
 def _parts(parts: Sequence[Row]) -> RenderableType | None:
     table = empty_table(
         [
             Column("Number", no_wrap=True),
             Column("Name", overflow="fold", min_width=8),
-            Column("Asked as", overflow="fold", min_width=8),
+            Column("Matched as", overflow="fold", min_width=8),
             Column("Score", justify="right", no_wrap=True),
             Column("Stock", justify="right", no_wrap=True),
             Column("Location", overflow="fold", min_width=6),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import URL, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
@@ -36,7 +36,7 @@ class Database:
             event.listen(self.engine, "connect", _set_up_sqlite)
 
     def __repr__(self) -> str:
-        return f"Database({self.url.render_as_string(hide_password=True)})"
+        return f"Database({redacted(self.url)})"
 
     @contextmanager
     def reading(self, timeout_seconds: float | None = None) -> Iterator[Session]:
@@ -67,6 +67,16 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def secret_names(url: URL) -> list[str]:
+    """The options of an address that hold a password."""
+    return [name for name in url.query if "password" in name]
+
+
+def redacted(url: URL) -> str:
+    """An address without any password in it."""
+    return url.difference_update_query(secret_names(url)).render_as_string(hide_password=True)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

@@ -1,5 +1,6 @@
 """Where the database is, and what is particular to this plant."""
 
+import re
 import sys
 from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,7 +14,18 @@ Language = Literal["zh", "en"]
 
 Settings = TypeVar("Settings", bound=BaseSettings)
 
+PERSONAL = (
+    # Telephone numbers: with a country, mobile, with an area, an extension. Then addresses of e-mail.
+    "(?<![0-9A-Za-z])[+][0-9][0-9 ()-]{6,16}[0-9]",
+    "(?<![0-9A-Za-z-])1[3-9][0-9][ -]?[0-9]{4}[ -]?[0-9]{4}(?![0-9A-Za-z])",
+    "(?<![0-9A-Za-z-])0[0-9]{2,3}[- ][0-9]{7,8}(?![0-9A-Za-z])",
+    "(?:分机|(?<![A-Za-z])[Ee]xt[.]?) ?[0-9]{2,6}(?![0-9A-Za-z])",
+    "(?<![0-9A-Za-z._%+-])[0-9A-Za-z._%+-]{1,64}@[0-9A-Za-z-]{1,63}(?:[.][0-9A-Za-z-]{1,63}){1,8}",
+)
+"""Personal data in an account of a run, where the plant does not say what that is."""
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
+
+_SUCH_AS = {"TRACE_REDACT": '["[0-9]{11}"], with each backslash written twice'}
 
 
 def settings_or_exit(settings: type[Settings]) -> Settings:
@@ -26,7 +38,8 @@ def settings_or_exit(settings: type[Settings]) -> Settings:
         variable = "_".join(str(part) for part in problem["loc"][:1]).upper()
         wants = problem.get("ctx", {}).get("error", problem["msg"])
     except SettingsError as error:  # a value that is not JSON where a list is wanted
-        variable, wants = f"{error}".split('"')[1].upper(), "wants JSON, such as [800, 600, 300]"
+        variable = f"{error}".split('"')[1].upper()
+        wants = f"wants JSON, such as {_SUCH_AS.get(variable, '[800, 600, 300]')}"
     except (UnicodeDecodeError, OSError):
         variable, wants = ".env", "cannot be read; it wants to be a UTF-8 file of NAME=VALUE lines"
     sys.stderr.write(f"error: {variable}: {wants}\n")
@@ -66,6 +79,8 @@ class PlantSettings(BaseSettings):
     plant_language: Language = "zh"
     priority_severities: tuple[int, int, int] = (800, 600, 300)
     """The least severity of priority 1, 2 and 3; what is below is 4."""
+    trace_redact: tuple[str, ...] = PERSONAL
+    """Regular expressions: what they find is taken out of the accounts of runs."""
 
     @field_validator("plant_timezone")
     @classmethod
@@ -88,6 +103,18 @@ class PlantSettings(BaseSettings):
         except ValidationError:
             pass
         raise ValueError("wants three falling severities from 1000 to 1, such as [800, 600, 300]")
+
+    @field_validator("trace_redact")
+    @classmethod
+    def _expressions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for number, written in enumerate(value, start=1):
+            try:
+                nothing = re.compile(written).search("")
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"no. {number} is no regular expression: {error}") from None
+            if nothing is not None:
+                raise ValueError(f"no. {number} finds something in an empty text, so it would be everywhere")
+        return value
 
     @property
     def zone(self) -> ZoneInfo:

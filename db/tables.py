@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from db.cells import (
+    DOUBT,
     GAP,
     Row,
     empty_table,
@@ -30,7 +31,8 @@ from db.cells import (
 from db.models.follow_up import FollowUpStatus
 from db.models.order import StepStatus
 from db.order_view import order_lines
-from db.settings import PlantSettings
+from db.settings import PlantSettings, settings_or_exit
+from db.trace_view import trace_lines
 
 Legend = Callable[[set[str]], Text | None]
 """What is said below a table, given the heads of the columns that it has room for."""
@@ -50,9 +52,9 @@ class _Column:
 
 def orders_table(orders: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
     """One line an order; what the marks under Steps mean stands below."""
-    zone = zone or PlantSettings().zone
+    zone = zone or settings_or_exit(PlantSettings).zone
     columns = [
-        _Column("Order", lambda o: Text(o["order_id"], style="bold")),
+        _Column("Order", _order),
         _Column("Time", lambda o: Text(local(o["created_at"], zone, "%H:%M")), rank=3),
         _Column("P", lambda o: priority(o["priority"]), rank=1),
         _Column("Status", lambda o: status_text(o["status"])),
@@ -71,7 +73,7 @@ def follow_ups_table(
     follow_ups: Sequence[Row], zone: tzinfo | None = None, width: int | None = None
 ) -> Table:
     """One row a missing fact. The status has a column only when one of them is not open."""
-    zone = zone or PlantSettings().zone
+    zone = zone or settings_or_exit(PlantSettings).zone
     status = [_Column("Status", lambda f: status_text(f["status"]))]
     columns = [
         _Column("Id", lambda f: Text(str(f["id"]), style="bold"), justify="right"),
@@ -89,7 +91,7 @@ def follow_ups_table(
 
 def rejected_table(rejected: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
     """One row a stream entry that could not become an alarm."""
-    zone = zone or PlantSettings().zone
+    zone = zone or settings_or_exit(PlantSettings).zone
     columns = [
         _Column("Id", lambda r: Text(str(r["id"]), style="bold"), justify="right"),
         _Column("Received", lambda r: Text(local(r["received_at"], zone, "%m-%d %H:%M"))),
@@ -103,7 +105,12 @@ def rejected_table(rejected: Sequence[Row], zone: tzinfo | None = None, width: i
 
 def order_view(order: Row, zone: tzinfo | None = None, width: int | None = None) -> RenderableType:
     """One order whole, in sections."""
-    return order_lines(order, zone or PlantSettings().zone, width or Console().width)
+    return order_lines(order, zone or settings_or_exit(PlantSettings).zone, width or Console().width)
+
+
+def trace_view(account: Row, zone: tzinfo | None = None) -> RenderableType:
+    """The attempts at one alarm, each turn by turn."""
+    return trace_lines(account, zone or settings_or_exit(PlantSettings).zone)
 
 
 def _table(
@@ -144,6 +151,11 @@ def _most(column: _Column, cells: Sequence[Text]) -> int:
     return max(cell_len(line) for line in (column.head, *(text.plain for text in cells)))
 
 
+def _order(order: Row) -> Text:
+    doubt = (f" {DOUBT}", "bold yellow") if order["diagnosis_flags"] else ""
+    return Text.assemble((order["order_id"], "bold"), doubt)
+
+
 def _open_follow_ups(order: Row) -> Text:
     return number(sum(one["status"] == FollowUpStatus.OPEN for one in order["follow_ups"]), "yellow")
 
@@ -161,6 +173,10 @@ def _legend(orders: Sequence[Row], heads: set[str]) -> Text | None:
         said.append(Text("Steps: manual, shift, parts, order"))
         said += [Text.assemble(mark(status), " ", spaced(status)) for status in StepStatus if status in met]
         said = [Text("   ").join(said)]
+    if any(order["diagnosis_flags"] for order in orders):
+        said.append(
+            Text.assemble((DOUBT, "bold yellow"), " its words name another line, code or order: see `show`")
+        )
     if "Planner" in heads and any(order["handover_reason"] is not None for order in orders):
         said.append(Text.assemble(("*", "yellow"), " took over from the model"))
     return faint(Text("\n").join(said)) if said else None

@@ -1,7 +1,11 @@
 """What the database's commands share: arguments checked, the database opened, and errors said in one line."""
 
+import importlib.util
 import io
 import json
+import os
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,11 +30,23 @@ MISUSED = 2
 """Exit code: an argument cannot be right."""
 
 
-def speak_utf8() -> None:
-    """Chinese must reach a terminal or a pipe whose locale is C, or an old one."""
+def begin(package: str) -> None:
+    """Before a command: Chinese must reach a terminal or a pipe whose locale is C, or an old one; and
+    where `package` is not installed, as on a box that only sends alarms, that is said in one line."""
+    if importlib.util.find_spec(package) is None and "--help" not in sys.argv:
+        fail(f"this command needs {package}; install the project with its extra `worker`, see README")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def program(name: str) -> str:
+    """As the user would call it: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).parent / name
+    if shutil.which(name) == str(beside) or not beside.exists():
+        return name
+    relative = os.path.relpath(beside)
+    return shlex.quote(str(beside) if relative.startswith("..") else relative)
 
 
 def fail(why: object, code: int = WRONG) -> NoReturn:
@@ -142,7 +158,7 @@ def opened(make: bool = False, at_head: bool = True) -> "Iterator[Database]":
 
     from db.errors import DatabaseError
     from db.migrate import require_head
-    from db.session import Database
+    from db.session import Database, redacted
     from db.settings import DatabaseSettings, settings_or_exit
 
     url = make_url(settings_or_exit(DatabaseSettings).database_url)
@@ -152,7 +168,7 @@ def opened(make: bool = False, at_head: bool = True) -> "Iterator[Database]":
         where = place(url)
         database = Database(url.render_as_string(hide_password=False)) if there else None
     except (ImportError, OSError, RuntimeError, SQLAlchemyError) as error:
-        fail(f"cannot use the database {_address(url)}: {_cause(error, url)}; check DATABASE_URL")
+        fail(f"cannot use the database {redacted(url)}: {_cause(error, url)}; check DATABASE_URL")
     if database is None:
         fail(f"there is no database {where}; `alarm-db upgrade` makes it, DATABASE_URL names another")
     try:
@@ -169,13 +185,9 @@ def opened(make: bool = False, at_head: bool = True) -> "Iterator[Database]":
 
 def place(url: "URL") -> str:
     """Where a database is, without any password."""
-    if (file := sqlite_file(url)) is not None:
-        return str(file)
-    return _address(url)
+    from db.session import redacted
 
-
-def _address(url: "URL") -> str:
-    return url.difference_update_query(_secret_names(url)).render_as_string(hide_password=True)
+    return str(sqlite_file(url) or redacted(url))
 
 
 def sqlite_file(url: "URL") -> Path | None:
@@ -193,12 +205,10 @@ def _said(error: "SQLAlchemyError", url: "URL") -> str:
 
 def _cause(error: Exception, url: "URL") -> str:
     """The first line of the driver's own words, without the password."""
+    from db.session import secret_names
+
     [first, *_] = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
-    secrets = [url.password, *(url.query[name] for name in _secret_names(url))]
+    secrets = [url.password, *(url.query[name] for name in secret_names(url))]
     for secret in secrets:
         first = first.replace(str(secret), "***") if secret else first
     return first
-
-
-def _secret_names(url: "URL") -> list[str]:
-    return [name for name in url.query if "password" in name]

@@ -1,7 +1,7 @@
 """Facts for the tools' tests: a claimed alarm, its context, and rows of the plant's tables."""
 
 from datetime import date, time
-from typing import Any
+from typing import Any, cast
 
 from db.codes import normalise
 from db.models.plant import Equipment, ManualEntry, RosterEntry, SparePart
@@ -105,3 +105,8 @@ def part_of(number: str, name: str, matched_as: str | None = None, quantity: int
         location="A-01", minimum=2, below_minimum=quantity < 2,
     )  # fmt: skip
     return ToolResult.success("有", "继续", facts)
+
+
+def a_context_without_sources(**given: Any) -> AlarmContext:
+    """For what never asks a source."""
+    return a_context(cast(Database, None), **given)

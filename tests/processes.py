@@ -16,7 +16,10 @@ BIN = Path(sys.executable).parent
 
 def environment(**variables: str) -> dict[str, str]:
     """This process's environment without settings of ours, and with those given."""
-    own = ("LLM_", "OPENAI_", "AGENT_", "PLANT_", "BROKER_URL", "DATABASE_URL", "LEASE_", "STOP_", "WORKER_")
+    own = (
+        *("LLM_", "OPENAI_", "AGENT_", "PLANT_", "PRIORITY_", "FLOWER_"),
+        *("BROKER_URL", "DATABASE_URL", "LEASE_", "STOP_", "WORKER_"),
+    )
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     return inherited | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | variables
 

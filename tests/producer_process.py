@@ -1,5 +1,6 @@
 """alarm-producer as a process of its own."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,9 +13,12 @@ import redis
 
 from producers.events import AlarmEvent
 from producers.queue import STREAM
+from tests.sample_events import GOOD
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-m", "producers.cli"]
+AWAY = "redis://:s3cret@127.0.0.1:1/0"
+START = "2026-08-04T02:30:00+00:00"
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
@@ -54,6 +58,10 @@ class Producer:
         usage, line = re.fullmatch(r"((?:Usage: .*\n(?:.*\n)*\n)?)(.+\n)", ended.stderr).groups()  # type: ignore[union-attr]
         assert not usage or line.startswith("Error: ")
         return str(line.strip())
+
+
+def recording(*events: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(GOOD | event, ensure_ascii=False) + "\n" for event in events).encode()
 
 
 def on_stream(client: redis.Redis) -> dict[str, AlarmEvent]:

@@ -70,7 +70,28 @@ def free_port() -> int:
         return port
 
 
-class ValkeyServer:
+class _Server:
+    """Started by `with`, and stopped at its end or when it does not start."""
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+class ValkeyServer(_Server):
     """A Valkey on a port of its own, which keeps its data through `kill()` and `start()`. Tests break it."""
 
     def __init__(self) -> None:
@@ -117,19 +138,8 @@ class ValkeyServer:
             self.process = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        self.stop()
-
-
-class PostgresServer:
+class PostgresServer(_Server):
     """A PostgreSQL on a socket in the temporary directory. It refuses to run as root, so it is `nobody` then,
     from a copy of the wheel's programs: nobody can look into the folder that the environment lies in."""
 
@@ -205,14 +215,3 @@ class PostgresServer:
             _end(self.process, signal.SIGQUIT)
             self.process = None
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
-        self.stop()

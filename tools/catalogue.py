@@ -122,16 +122,16 @@ _SENTENCES: dict[str, dict[Language, str]] = {
     "guard.next": {"zh": "接下来：{step}", "en": "Next: {step}"},
     # the runbook
     "runbook.diagnosis": {
-        "zh": "{line}{equipment}报警 {code}：{title}。可能原因：{causes}。",
-        "en": "{code} on {line}{equipment}: {title}. Likely causes: {causes}.",
+        "zh": "{place} 报警 {code}：{title}。可能原因：{causes}。",
+        "en": "{code} on {place}: {title}. Likely causes: {causes}.",
     },
     "runbook.diagnosis_several": {
-        "zh": "{line}{equipment}报警 {code}，手册有多个可能的条目，需现场确认：{titles}。",
-        "en": "{code} on {line}{equipment}: several candidates, to be confirmed on site: {titles}.",
+        "zh": "{place} 报警 {code}，手册有多个可能的条目，需现场确认：{titles}。",
+        "en": "{code} on {place}: several candidates, to be confirmed on site: {titles}.",
     },
     "runbook.diagnosis_unknown": {
-        "zh": "{line}{equipment}报警 {code}，手册中没有可用条目，原因待现场判断。{message}",
-        "en": "{code} on {line}{equipment}: no manual entry, the cause is to be found on site. {message}",
+        "zh": "{place} 报警 {code}，手册中没有可用条目，原因待现场判断。{message}",
+        "en": "{code} on {place}: no manual entry, the cause is to be found on site. {message}",
     },
     "runbook.inspect": {
         "zh": "停机上锁挂牌后，现场检查 {subject}，记录故障现象",

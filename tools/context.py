@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from db.codes import comparable
 from db.models.plant import Equipment
 from db.queries.lease import ClaimedAlarm
 from db.settings import Language, PlantSettings
 from tools.ledger import Ledger
 from tools.sources import Sources
+from tools.trace import Trace
 
 RUNBOOK = "runbook"
 
@@ -25,10 +27,8 @@ class RunState:
     turns: int = 0
     news_seen: int = 0
     turns_without_news: int = 0
-    failures_in_row: int = 0
-    last_failure: str | None = None  # the error type's name
     reminded: bool = False
-    remind_next: bool = False
+    trace: Trace = field(default_factory=Trace)
 
     @property
     def by_runbook(self) -> bool:
@@ -60,18 +60,28 @@ class AlarmContext:
         cls, alarm: ClaimedAlarm, plant: PlantSettings, sources: Sources, known: list[Equipment]
     ) -> "AlarmContext":
         """`known` is the plant's equipment on the alarm's line; empty when the list cannot be read."""
-        own = next((item for item in known if item.name == alarm.equipment), None)
-        equipment_class = alarm.equipment_class or (own.equipment_class if own else "")
-        answering = own or next(iter(known), None)
-        return cls(
+        context = cls(
             alarm=alarm,
             plant=plant,
             sources=sources,
-            equipment_class=equipment_class,
-            leader=answering.leader if answering else None,
+            equipment_class=alarm.equipment_class,
+            leader=None,
             ledger=Ledger(
                 code=alarm.code_key,
                 line_name=alarm.line_name,
-                parts_fallback=alarm.equipment or equipment_class or alarm.code_key,
+                parts_fallback=alarm.equipment or alarm.equipment_class or alarm.code_key,
             ),
         )
+        context.learn(known)
+        return context
+
+    def learn(self, known: list[Equipment]) -> None:
+        """Take what the equipment list says of the alarm's line. Before the first question is asked."""
+        alarm, key = self.alarm, comparable(self.alarm.equipment)
+        spelled_alike = [item for item in known if comparable(item.name) == key]
+        own = next((item for item in spelled_alike if item.name == alarm.equipment), None)
+        own = own or next(iter(spelled_alike), None)
+        answering = own or next(iter(known), None)
+        self.leader = answering.leader if answering else None
+        self.equipment_class = alarm.equipment_class or (own.equipment_class if own else "")
+        self.ledger.parts_fallback = alarm.equipment or self.equipment_class or alarm.code_key

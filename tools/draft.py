@@ -1,5 +1,6 @@
 """The order as the alarm and the ledger have it; of a model's words only the diagnosis and the actions."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,11 +10,14 @@ from db.models.order import StepName, StepStatus
 from db.queries.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft
 from tools.catalogue import listed, text
 from tools.context import AlarmContext
+from tools.flags import Flag
 from tools.ledger import LOOK_UPS, Question
 from tools.result import ManualFacts, OnDuty, PartFacts, ShiftFacts
 
 
-def draft_order(context: AlarmContext, diagnosis: str, actions: list[str], now: datetime) -> OrderDraft:
+def draft_order(
+    context: AlarmContext, diagnosis: str, actions: list[str], now: datetime, flags: Sequence[Flag] = ()
+) -> OrderDraft:
     """Everything the settlement writes, as of `now` (aware)."""
     manual, run = context.ledger.manual, context.run
     entries = manual.entries if manual is not None else []
@@ -21,6 +25,7 @@ def draft_order(context: AlarmContext, diagnosis: str, actions: list[str], now: 
     return OrderDraft(
         diagnosis=diagnosis,
         actions=actions,
+        diagnosis_flags=flags,
         causes=_merged([entry.causes for entry in entries]),
         safety=_merged([entry.safety for entry in entries]),
         assignee=at_order[0].person if at_order else context.leader,
@@ -99,6 +104,7 @@ def _account(question: Question, required: bool) -> dict[str, Any]:
         "given": question.given,
         "calls": question.calls,
         "suppressed_calls": question.suppressed,
+        "repaired": question.repaired,
     }
 
 
@@ -112,8 +118,22 @@ def _order_step(context: AlarmContext) -> StepDraft:
         message=text(context.language, "order.step"),
         calls=1,
         suppressed_calls=ledger.order_calls - 1,
-        questions=[],
+        questions=[_order_account(context)],
     )
+
+
+def _order_account(context: AlarmContext) -> dict[str, Any]:
+    ledger = context.ledger
+    return {
+        "subject": context.alarm.fault_code,
+        "required": True,
+        "status": StepStatus.SUCCESS.value,
+        "message": text(context.language, "order.step"),
+        "given": [],
+        "calls": 1,
+        "suppressed_calls": ledger.order_calls - 1,
+        "repaired": ledger.order_repaired,
+    }
 
 
 def _parts(context: AlarmContext) -> list[PartDraft]:
@@ -123,9 +143,12 @@ def _parts(context: AlarmContext) -> list[PartDraft]:
     others = [
         question for question in ledger.asked_in(StepName.QUERY_SPARE_PARTS) if question not in required
     ]
-    found = [q.result.facts for q in (*required, *others) if q.result is not None]
-    parts = {facts.number: facts for facts in reversed(found) if isinstance(facts, PartFacts)}
-    return [PartDraft(**facts.model_dump(exclude={"minimum"})) for facts in reversed(parts.values())]
+    parts: dict[str, PartFacts] = {}
+    for question in (*required, *others):
+        facts = question.result.facts if question.result is not None else None
+        if isinstance(facts, PartFacts):
+            parts.setdefault(facts.number, facts)
+    return [PartDraft(**facts.model_dump(exclude={"minimum"})) for facts in parts.values()]
 
 
 def _follow_ups(context: AlarmContext) -> list[FollowUpDraft]:

@@ -31,6 +31,7 @@ class Question:
     result: ToolResult | None = None
     calls: int = 0  # look-ups that reached the source
     suppressed: int = 0  # calls answered from here
+    repaired: int = 0  # calls that a model wrote so badly that they had to be mended
     allowed: bool = False  # to a model, as one of its own few parts
     lock: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
@@ -39,8 +40,20 @@ class Question:
         return self.result is not None and self.result.is_final
 
     @property
+    def label(self) -> str:
+        """As it is named to a model: `query_shift (交互屏组装A线)`."""
+        return f"{self.step} ({self.subject})"
+
+    @property
     def status(self) -> StepStatus | None:
         return self.result.status if self.result is not None else None
+
+    def name_as(self, subject: str) -> None:
+        """The manual's word for it, however a model spelled it; in what was answered too."""
+        if self.result is not None and self.result.status is not StepStatus.SUCCESS:
+            message = self.result.message.replace(self.subject, subject)
+            self.result = self.result.model_copy(update={"message": message})
+        self.subject = subject
 
     def note(self, arguments: dict[str, Any]) -> None:
         if arguments and len(self.given) < MAX_GIVEN:
@@ -57,14 +70,14 @@ class Ledger:
         self.news = 0  # how many final answers there are
         self.order_id: str | None = None
         self.order_calls = 0
-        self.order_refusals = 0
+        self.order_repaired = 0
         self.order_lock = asyncio.Lock()
 
     def question(self, step: StepName, subject: str = "") -> Question:
         """The question of that step about that subject; the manual and the shift have one each.
         Subjects that differ in spelling alone are one."""
         subject = self._fixed.get(step, subject)
-        key = (step, comparable(subject) or subject)
+        key = (step, comparable(subject))
         if key not in self._questions:
             self._questions[key] = Question(step, subject, self._asked(step, subject))
         return self._questions[key]
@@ -104,8 +117,13 @@ class Ledger:
         manual = self.manual
         if manual is None:
             return [self._part(self.parts_fallback)]
-        names = dict.fromkeys(part for entry in manual.entries for part in entry.parts)
-        return list({id(q): q for q in map(self._part, names)}.values())
+        found: list[Question] = []
+        for name in dict.fromkeys(part for entry in manual.entries for part in entry.parts):
+            question = self._part(name)
+            if question not in found:
+                question.name_as(name)
+                found.append(question)
+        return found
 
     def _part(self, name: str) -> Question:
         """The question about a part; one that was answered with this very part serves as well."""

@@ -16,7 +16,7 @@ async def look_up(
 ) -> ToolResult:
     """Ask the source once and record what it said; a source that is down is an answer too."""
     try:
-        result = await context.sources.ask(answer)
+        result = await context.sources.ask(answer, question.step)
     except SourceDownError:
         source = text(context.language, f"source.{question.step}")
         result = ToolResult.unavailable(

@@ -15,6 +15,9 @@ from tools.context import AlarmContext
 from tools.look_up import look_up
 from tools.result import OnDuty, ShiftFacts, ToolResult
 
+LONGEST_ATTEMPT = timedelta(hours=1)
+"""Between this look-up and the order a shift may end, and the order goes to who is on duty then."""
+
 
 @tool(response_format="content_and_artifact")
 async def query_shift(
@@ -31,13 +34,13 @@ async def query_shift(
 
 
 def answer(context: AlarmContext, session: Session, now: datetime) -> ToolResult:
-    """One look at the roster serves both moments: the alarm's, and now, when the order is written."""
+    """One look at the roster serves both moments: the alarm's, and the order's, which is soon."""
     language, zone, line = context.language, context.plant.zone, context.alarm.line_name
-    moments = (context.alarm.occurred_at, now)
+    moments = (context.alarm.occurred_at, now, now + LONGEST_ATTEMPT)
     entries = plant.roster(session, line, {day for moment in moments for day in _dates(moment, zone)})
-    at_alarm, at_order = (on_duty(entries, moment, zone) for moment in moments)
+    at_alarm, at_once, soon = (on_duty(entries, moment, zone) for moment in moments)
     moment_text = context.occurred_at_plant.strftime("%Y-%m-%d %H:%M")
-    facts = ShiftFacts(on_duty=at_alarm, on_duty_now=at_order)
+    facts = ShiftFacts(on_duty=at_alarm, on_duty_now=at_once + [duty for duty in soon if duty not in at_once])
     if not at_alarm:
         return ToolResult.not_found(
             text(language, "shift.not_found", line=line, moment=moment_text),

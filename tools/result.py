@@ -2,11 +2,16 @@
 
 import json
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from db.models.order import StepStatus
+
+MAX_TEXT_BYTES = 8 * 1024
+"""Of one result in the conversation; a manual may hold books."""
+_CUTS = ((400, 40), (200, 20), (80, 12), (40, 6), (20, 2))
+"""Characters of a text and items of a list, tried one after the other."""
 
 
 class Facts(BaseModel):
@@ -45,7 +50,7 @@ class OnDuty(Facts):
 
 class ShiftFacts(Facts):
     on_duty: list[OnDuty]  # at the alarm's moment
-    on_duty_now: list[OnDuty] = Field(exclude=True)  # for the assignee; the model is not asked about it
+    on_duty_now: list[OnDuty] = Field(exclude=True)  # and who follows soon: for the assignee, not the model
 
 
 class PartFacts(Facts):
@@ -96,7 +101,23 @@ class ToolResult(BaseModel):
         return self.status is not StepStatus.INVALID
 
     def to_text(self) -> str:
-        """The flat JSON object, with Chinese as it is read."""
+        """The flat JSON object, with Chinese as it is read; what is too long is cut, and it says so."""
         head = {"status": self.status.value, "message": self.message, "suggestion": self.suggestion}
         facts = self.facts.model_dump(mode="json") if self.facts is not None else {}
-        return json.dumps(head | facts, ensure_ascii=False)
+        written = json.dumps(head | facts, ensure_ascii=False)
+        for characters, items in _CUTS:
+            if len(written.encode()) <= MAX_TEXT_BYTES:
+                break
+            short = _cut(head | facts, characters, items) | {"truncated": True}
+            written = json.dumps(short, ensure_ascii=False)
+        return written
+
+
+def _cut(value: Any, characters: int, items: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= characters else value[:characters] + "…"
+    if isinstance(value, list):
+        return [_cut(item, characters, items) for item in value[:items]]
+    if isinstance(value, dict):
+        return {name: _cut(item, characters, items) for name, item in value.items()}
+    return value

@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -18,6 +20,13 @@ STATEMENT_SECONDS = 1.0
 BACKSTOP_SECONDS = 2.0
 """For a source that does not even enforce its own limit; the thread then ends on its own."""
 TRIES = 3
+REST_SECONDS = 3.0
+"""A source that was down a moment ago is not asked: of many alarms at once, each would wait for the tries of
+all the others, for longer than it may."""
+
+
+_SAYS_OF_THE_SOURCE = (TimeoutError, OperationalError, PoolTimeoutError)
+"""Any other error may be of the one question that raised it."""
 
 
 class ToolError(Exception):
@@ -38,23 +47,31 @@ class Sources:
     def __init__(self, database: Database, width: int = 8) -> None:
         self.database = database
         self._slots = asyncio.Semaphore(width)
+        self._rests_until: dict[str, float] = {}
 
-    async def ask(self, question: Callable[[Session], Answer]) -> Answer:
-        """Ask in a thread. Raises SourceDownError, whatever the source did wrong."""
+    async def ask(self, question: Callable[[Session], Answer], source: str | None = None) -> Answer:
+        """Ask in a thread. Raises SourceDownError, whatever the source did wrong; with the name of one that
+        was down less than REST_SECONDS ago, at once."""
+        clock = asyncio.get_running_loop().time
         retrying = AsyncRetrying(
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential(multiplier=0.05, max=0.2),
             retry=retry_if_exception_type(Exception),  # a cancellation is none, and passes
         )
-        try:
-            return await retrying(self._once, question)
-        except RetryError as error:
-            cause = error.last_attempt.exception()
-            logger.warning("a look-up failed %d times: %s", TRIES, type(cause).__name__)
-            raise SourceDownError(type(cause).__name__) from cause
+        async with self._slots:
+            if source is not None and clock() < self._rests_until.get(source, 0.0):
+                raise SourceDownError("it was down a moment ago")
+            try:
+                return await retrying(self._once, question)
+            except RetryError as error:
+                cause = error.last_attempt.exception()
+                logger.warning("a look-up failed %d times: %s", TRIES, type(cause).__name__)
+                if source is not None and isinstance(cause, _SAYS_OF_THE_SOURCE):
+                    self._rests_until[source] = clock() + REST_SECONDS
+                raise SourceDownError(type(cause).__name__) from cause
 
     async def _once(self, question: Callable[[Session], Answer]) -> Answer:
-        async with self._slots, asyncio.timeout(BACKSTOP_SECONDS):
+        async with asyncio.timeout(BACKSTOP_SECONDS):
             return await asyncio.to_thread(self._read, question)
 
     def _read(self, question: Callable[[Session], Answer]) -> Answer:

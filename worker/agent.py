@@ -44,8 +44,10 @@ async def run_agent(agent: Agent, context: AlarmContext) -> None:
 
     Errors: the settlement's own (db.errors), and a cancellation; a model's errors never leave it.
     """
+    prompt = alarm_prompt(context)
+    context.run.trace.alarm(prompt)
     await agent.ainvoke(
-        {"messages": [HumanMessage(alarm_prompt(context))]},
+        {"messages": [HumanMessage(prompt)]},
         {"recursion_limit": RECURSION_LIMIT},
         context=context,
     )

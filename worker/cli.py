@@ -1,6 +1,8 @@
 """The command `alarm-worker`: run the line, show it, and look at what could not be read."""
 
 import base64
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,9 +22,16 @@ app.add_typer(rejected, name="rejected")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 
 
+class SetupKey(StrEnum):
+    TEXT = "text"
+    STATUS = "status"
+    PROMPT = "prompt"
+    LAYERS = "layers"
+
+
 @app.callback()
 def _start() -> None:
-    terminal.speak_utf8()
+    terminal.begin("celery")
 
 
 @app.command()
@@ -62,6 +71,28 @@ def up() -> None:
     raise typer.Exit(everything.run())
 
 
+@app.command("eval")
+def eval_(
+    runs: Annotated[int, typer.Option(min=1, max=1000, help="How often each scenario is run.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Alarms handled at once.")] = 4,
+    setup: Annotated[
+        list[SetupKey] | None,
+        typer.Option(help="Only this way to put the agent together; may be given again."),
+    ] = None,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the JSON, with each alarm's end, there.")
+    ] = None,
+) -> None:
+    """Measure the configured model on 24 scenarios, in four set-ups: what each layer around it is worth.
+
+    LLM_MODEL and OPENAI_BASE_URL say which model. Each alarm is handled in a small database of its own.
+    """
+    from worker.eval import command
+
+    raise typer.Exit(command.run(runs, concurrency, setup or [], as_json, out))
+
+
 @rejected.command("list")
 def list_(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many, the newest.")] = 50,
@@ -72,13 +103,16 @@ def list_(
 
     zone = terminal.zone()
     with terminal.opened() as database, database.reading() as session:
-        found = list_rejected(session, limit)
+        found = list_rejected(session, limit + 1)
+    more, found = len(found) > limit, found[:limit]
     if as_json:
         terminal.print_json(found)
     elif found:
         from db.tables import rejected_table
 
         terminal.terminal().print(rejected_table(found, zone))
+        if more:
+            typer.echo(f"the newest {limit}; --limit shows more")
     else:
         typer.echo("nothing was rejected")
 

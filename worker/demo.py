@@ -3,9 +3,7 @@
 import contextlib
 import os
 import shlex
-import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from db import terminal
+from db.settings import PlantSettings, settings_or_exit
 from worker.embedded import EmbeddedServerError, EmbeddedValkey
 from worker.keeping import StopSignals, ended_by
 from worker.owned import end_owned, start_owned
+from worker.settings import AgentSettings, WorkerSettings
 from worker.supervisor import worker_command
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Stopped(Exception):  # noqa: N818
 
 def run() -> int:
     """Its exit code. However it ends, nothing is left running."""
+    for settings in (PlantSettings, AgentSettings, WorkerSettings):
+        settings_or_exit(settings)
     console = Console(highlight=False, markup=False, emoji=False)
     with StopSignals() as stop:
         try:
@@ -182,20 +185,11 @@ def _show(console: Console, database: "Database") -> None:
 def _print_commands(console: Console, folder: Path) -> None:
     for line in (
         f"export DATABASE_URL={shlex.quote(_url(folder))}",
-        f"{_program('work-orders')} list",
-        f"{_program('work-orders')} follow-ups list --open",
+        f"{terminal.program('work-orders')} list",
+        f"{terminal.program('work-orders')} follow-ups list --open",
         f"less {shlex.quote(str(folder / 'worker.log'))}",
     ):
         console.print(f"  {line}", soft_wrap=True)
-
-
-def _program(name: str) -> str:
-    """As the user would call it: by its name where the shell finds it, else by its path."""
-    beside = Path(sys.executable).parent / name
-    if shutil.which(name) == str(beside) or not beside.exists():
-        return name
-    relative = os.path.relpath(beside)
-    return shlex.quote(str(beside) if relative.startswith("..") else relative)
 
 
 def _url(folder: Path) -> str:

@@ -33,12 +33,10 @@ class EmbeddedValkey:
     for sure, whatever process has its number by now.
     """
 
-    def __init__(self, folder: Path, port: int | None = None, always_sync: bool = False) -> None:
-        """`always_sync`: a write is on disk before it is confirmed, not within the following second."""
+    def __init__(self, folder: Path, port: int | None = None) -> None:
         self.folder = folder.resolve()
         self.port = port or 0
         self._given_port = port
-        self._always_sync = always_sync
         self._owner_lock: IO[str] | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -87,9 +85,8 @@ class EmbeddedValkey:
         attempts_left = 1 if self._given_port else 5
         while time.monotonic() < deadline:
             assert self.process is not None
-            if (
-                self.process.poll() is not None
-            ):  # most often the port was taken between the choice and the start
+            if self.process.poll() is not None:
+                # Most often the port was taken between the choice and the start.
                 attempts_left -= 1
                 if not attempts_left:
                     break
@@ -124,7 +121,7 @@ class EmbeddedValkey:
             "port": str(self.port),
             "dir": ".",
             "appendonly": "yes",
-            "appendfsync": "always" if self._always_sync else "everysec",
+            "appendfsync": "everysec",
             "save": "",
             "maxmemory-policy": "noeviction",
         }

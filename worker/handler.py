@@ -1,6 +1,7 @@
 """One alarm, start to end: claim it, run the agent over it, and see it settled or given back."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -9,18 +10,21 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.errors import LeaseLost
-from db.queries import lease, plant
+from db.queries import lease, plant, runs
 from db.queries.lease import ClaimedAlarm
 from db.settings import PlantSettings
 from tools.context import RUNBOOK, AlarmContext
+from tools.redaction import Redactor
 from tools.sources import SourceDownError, Sources
+from tools.trace import Trace
 from worker.agent import Agent, run_agent
 from worker.settings import AgentSettings, WorkerSettings
 
 logger = logging.getLogger(__name__)
 
-DEADLINE_MARGIN_SECONDS = 2.0
-"""After the model's time is over, for the runbook to finish in."""
+RUNBOOK_SECONDS = 30.0
+"""After the model's time is over, for the runbook to finish in: two rounds of look-ups at sources that do not
+answer, and a settlement that waits for its turn."""
 RETRY_SECONDS = (2, 10, 30, 60)
 """Until the next attempt, by the number of failed ones before."""
 
@@ -41,6 +45,7 @@ class Handler:
         self._plant = plant
         self._limits = limits
         self._lease = timedelta(seconds=worker.lease_seconds)
+        self._redactor = Redactor(plant.trace_redact, limits.secrets)
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
         self._runs: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -60,18 +65,20 @@ class Handler:
         )
         if alarm is None:
             return "skipped: another attempt has it, or it is settled"
-        context = await self._context(alarm)
+        context = self._context(alarm)
         run = asyncio.create_task(self._attempt(context))
         self._runs.add(run)
-        renewal = asyncio.create_task(self._renew(alarm, run))
+        renewal = asyncio.create_task(self._renew(context, run))
         try:
             await run
+            outcome = f"settled: {context.ledger.order_id}"
         except (Exception, asyncio.CancelledError) as error:
-            return await self._unsettled(context, error)
+            outcome = await self._unsettled(context, error)
         finally:
             renewal.cancel()
             self._runs.discard(run)
-        return f"settled: {context.ledger.order_id}"
+        await self._keep_account(context, outcome)
+        return outcome
 
     def cancel_runs(self) -> None:
         """End what still runs; each of them gives its lease back, uncounted."""
@@ -81,26 +88,34 @@ class Handler:
     def stop_claiming(self) -> None:
         self._stopping = True
 
-    async def _context(self, alarm: ClaimedAlarm) -> AlarmContext:
-        """The alarm's facts; without the equipment list they are only fewer."""
-        try:
-            known = await self._sources.ask(lambda session: plant.equipment(session, alarm.line_name))
-        except SourceDownError:
-            known = []
-        context = AlarmContext.of(alarm, self._plant, self._sources, known)
+    def _context(self, alarm: ClaimedAlarm) -> AlarmContext:
+        context = AlarmContext.of(alarm, self._plant, self._sources, [])
         context.run.planner = self._limits.llm_model or RUNBOOK
-        context.run.model_deadline = asyncio.get_running_loop().time() + self._limits.agent_deadline_seconds
+        context.run.trace = Trace(self._redactor)
         return context
 
     async def _attempt(self, context: AlarmContext) -> None:
-        async with asyncio.timeout(self._limits.agent_deadline_seconds + DEADLINE_MARGIN_SECONDS):
+        async with asyncio.timeout(self._limits.agent_deadline_seconds + RUNBOOK_SECONDS):
+            await self._learn_equipment(context)
+            clock = asyncio.get_running_loop().time
+            context.run.model_deadline = clock() + self._limits.agent_deadline_seconds
             await run_agent(self._agent, context)
 
-    async def _renew(self, alarm: ClaimedAlarm, run: asyncio.Task[None]) -> None:
+    async def _learn_equipment(self, context: AlarmContext) -> None:
+        """Without the equipment list, the alarm's facts are only fewer."""
+        line_name = context.alarm.line_name
+        with contextlib.suppress(SourceDownError):
+            context.learn(
+                await self._sources.ask(lambda session: plant.equipment(session, line_name), "equipment")
+            )
+
+    async def _renew(self, context: AlarmContext, run: asyncio.Task[None]) -> None:
         """Beside the run, three times a lease, and never past the attempt's deadline: a run that hangs
-        all the same loses its lease. A lease that is lost ends the run."""
+        all the same loses its lease. A lease that is lost ends the run, but for one that is being settled:
+        there the settlement itself has ended it, or is fenced out by itself."""
+        alarm = context.alarm
         clock = asyncio.get_running_loop().time
-        deadline = clock() + self._limits.agent_deadline_seconds + DEADLINE_MARGIN_SECONDS
+        deadline = clock() + self._limits.agent_deadline_seconds + RUNBOOK_SECONDS
         while not run.done() and clock() < deadline:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
@@ -112,8 +127,23 @@ class Handler:
             except SQLAlchemyError as error:
                 logger.warning("alarm %d: lease not renewed: %s", alarm.id, type(error).__name__)
                 continue
-            if not held:
+            if not held and not context.ledger.order_lock.locked():
                 run.cancel("lease lost")
+
+    async def _keep_account(self, context: AlarmContext, outcome: str) -> None:
+        """Of every attempt that this process saw end; it is worth no failure of its own."""
+        alarm, run = context.alarm, context.run
+        run.trace.end(outcome)
+        names = ("planner", "handover_reason", "model_calls", "input_tokens", "output_tokens")
+        cost = {name: getattr(run, name) for name in names}
+        try:
+            await self._sources.write(
+                lambda session: runs.store_trace(
+                    session, alarm.id, alarm.attempt, run.trace.entries(), **cost
+                )
+            )
+        except SQLAlchemyError as error:
+            logger.warning("alarm %d: the account is not kept: %s", alarm.id, type(error).__name__)
 
     async def _unsettled(self, context: AlarmContext, error: BaseException) -> str:
         """An attempt ended without an order: a clean stop gives it back, anything else is counted."""

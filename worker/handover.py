@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from tools.context import RUNBOOK, AlarmContext
+from worker.asking import Asking, NoAnswerError
 from worker.prompts import reminder
 from worker.repair import repaired
 from worker.runbook import Runbook
@@ -19,9 +20,7 @@ from worker.settings import AgentSettings
 logger = logging.getLogger(__name__)
 
 MAX_TURNS_WITHOUT_NEWS = 2
-MAX_FAILURES_IN_ROW = 2
-PAUSE_SECONDS = 0.2
-"""Between a failed call and the next, so that a restarting endpoint gets its chance."""
+MAX_TOKENS_A_CALL = 10_000_000
 
 Handler = Callable[[ModelRequest[AlarmContext]], Awaitable[ModelResponse[Any]]]
 
@@ -31,6 +30,7 @@ class Handover(AgentMiddleware[AgentState[Any], AlarmContext]):
 
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
+        self._asking = Asking(settings)
         self._runbook = Runbook()
 
     @hook_config(can_jump_to=["end"])
@@ -45,15 +45,19 @@ class Handover(AgentMiddleware[AgentState[Any], AlarmContext]):
     ) -> ModelResponse[Any]:
         context = request.runtime.context
         self._count_turn(context)
-        while not context.run.by_runbook:
+        if not context.run.by_runbook:
             reason = self._reason(context)
-            if reason is not None:
-                hand_over(context, reason)
-                break
-            response = await self._ask_model(request, handler, context)
-            if response is not None:
-                return response
-        return await handler(request.override(model=self._runbook))
+            if reason is None:
+                try:
+                    return await self._asking.answer(context, lambda: _model_turn(request, handler))
+                except NoAnswerError as error:
+                    reason = error.reason
+            hand_over(context, reason)
+        response = await handler(request.override(model=self._runbook))
+        said = response.result[-1]
+        assert isinstance(said, AIMessage)
+        context.run.trace.model(RUNBOOK, None, said)
+        return response
 
     @hook_config(can_jump_to=["model"])
     async def aafter_agent(
@@ -65,8 +69,11 @@ class Handover(AgentMiddleware[AgentState[Any], AlarmContext]):
             return None
         if context.run.reminded:
             hand_over(context, "stopped_early")
-        context.run.reminded = context.run.remind_next = True
-        return {"jump_to": "model"}
+            return {"jump_to": "model"}
+        context.run.reminded = True
+        reminding = reminder(context)
+        context.run.trace.reminder(reminding)
+        return {"jump_to": "model", "messages": [HumanMessage(reminding)]}
 
     def _count_turn(self, context: AlarmContext) -> None:
         run, news = context.run, context.ledger.news
@@ -78,8 +85,6 @@ class Handover(AgentMiddleware[AgentState[Any], AlarmContext]):
     def _reason(self, context: AlarmContext) -> str | None:
         """Why the model may not have this turn, or None."""
         run = context.run
-        if run.failures_in_row >= MAX_FAILURES_IN_ROW:
-            return f"model_failed: {run.last_failure}"
         if run.turns_without_news >= MAX_TURNS_WITHOUT_NEWS:
             return "no_new_facts"
         if run.model_calls >= self._settings.agent_max_model_calls:
@@ -88,31 +93,17 @@ class Handover(AgentMiddleware[AgentState[Any], AlarmContext]):
             return "deadline"
         return None
 
-    async def _ask_model(
-        self, request: ModelRequest[AlarmContext], handler: Handler, context: AlarmContext
-    ) -> ModelResponse[Any] | None:
-        """One request to the endpoint, counted; None when it failed."""
-        run = context.run
-        if run.remind_next:
-            request = request.override(messages=[*request.messages, HumanMessage(reminder(context))])
-        run.model_calls += 1
-        left = run.model_deadline - asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(min(self._settings.llm_timeout_seconds, left)):
-                response = await handler(request)
-            message = response.result[-1]
-            assert isinstance(message, AIMessage)
-            count_tokens(context, message)
-            response = ModelResponse(result=[repaired(message)])
-        except Exception as error:  # whatever an endpoint answers can raise anything inside the client
-            run.failures_in_row += 1
-            run.last_failure = type(error).__name__  # its text may hold the key
-            logger.warning("alarm %d: model call failed: %s", context.alarm.id, run.last_failure)
-            await asyncio.sleep(min(PAUSE_SECONDS, max(left, 0)))
-            return None
-        run.failures_in_row = 0
-        run.remind_next = False
-        return response
+
+async def _model_turn(request: ModelRequest[AlarmContext], handler: Handler) -> ModelResponse[Any]:
+    """One request to the endpoint, and its answer made well."""
+    context = request.runtime.context
+    response = await handler(request)
+    message = response.result[-1]
+    assert isinstance(message, AIMessage)
+    count_tokens(context, message)
+    meant = repaired(message)
+    context.run.trace.model(context.run.planner, context.run.model_calls, message, meant)
+    return ModelResponse(result=[meant])
 
 
 def hand_over(context: AlarmContext, reason: str) -> None:
@@ -128,10 +119,12 @@ def hand_over(context: AlarmContext, reason: str) -> None:
         reason,
     )
     run.planner, run.handover_reason = RUNBOOK, reason
+    run.trace.handover(reason, run.model_calls)
 
 
 def count_tokens(context: AlarmContext, message: AIMessage) -> None:
+    """What an endpoint says it used; nonsense is bounded, since the sum of all calls must be storable."""
     usage = message.usage_metadata
     if usage is not None:
-        context.run.input_tokens += usage["input_tokens"]
-        context.run.output_tokens += usage["output_tokens"]
+        context.run.input_tokens += min(max(usage["input_tokens"], 0), MAX_TOKENS_A_CALL)
+        context.run.output_tokens += min(max(usage["output_tokens"], 0), MAX_TOKENS_A_CALL)

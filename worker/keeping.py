@@ -2,9 +2,7 @@
 
 import contextlib
 import logging
-import select
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +16,7 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
+LOOK_SECONDS = 0.1
 
 
 class StopSignals:
@@ -28,9 +27,6 @@ class StopSignals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        self._reader, self._writer = socket.socketpair()
-        self._writer.setblocking(False)
-        self._wakeup_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.signal(number, self._note)
         return self
@@ -38,15 +34,13 @@ class StopSignals:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(self._wakeup_before)
-        self._reader.close()
-        self._writer.close()
 
     def wait(self, seconds: float) -> bool:
-        """Waits for a signal; whether there has been one."""
-        if self.received is None and select.select([self._reader], [], [], seconds)[0]:
-            self._reader.recv(64)
-        return self.received is not None
+        """Waits for a signal, in short sleeps; whether there has been one."""
+        deadline = time.monotonic() + seconds
+        while self.received is None and (left := deadline - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK_SECONDS))
+        return self.is_set()
 
     def is_set(self) -> bool:
         return self.received is not None

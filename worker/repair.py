@@ -1,53 +1,26 @@
 """Tool calls that a weak model wrote badly, made well, so that the conversation stays well-formed."""
 
 import json
-import math
 import re
 from typing import Any
 from uuid import uuid4
 
-import json_repair
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import ToolCall, tool_call
 
 from db.models.order import StepName
+from worker.loose import MAX_MENDED, clean, cleaned, loaded, parsed
+from worker.written import ARGUMENT_NAMES, TOOL_NAMES, calls_in, tool_name
 
 MAX_CALLS_A_TURN = 8
 MAX_CONTENT = 8_000
-MAX_ARGUMENTS = 100_000
-"""Characters; what is longer is no argument of these four tools."""
-MAX_MENDED, MAX_BRACKETS = 10_000, 100
-"""Mending takes time by the square of what is open, on the one event loop of all alarms."""
-MAX_DEPTH = 20
 MAX_DIAGNOSIS, MAX_ACTION, MAX_ACTIONS, MAX_PART, MAX_GIVEN = 4_000, 1_000, 30, 200, 500
 
-TOOL_NAMES = frozenset(StepName)
-
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-_THINKING = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
-_FENCED = re.compile(r"```(?:json|tool_call)?\s*(.*?)(?:```|\Z)", re.DOTALL)
-_ACTION = re.compile(
-    r"^[ \t]*Action[ \t]*[:：][ \t]*(\S+)(?:[ \t][^\n]*)?\n\s*Action Input[ \t]*[:：](.*?)"
-    r"(?=^[ \t]*(?:Action|Observation|Thought)\b|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-_BARE = re.compile(r"\{\s*['\"]?(?:name|tool|function|action)\b")
-_DECODER = json.JSONDecoder(strict=False)
-_ARGUMENT_NAMES = (
-    "arguments",
-    "args",
-    "parameters",
-    "params",
-    "input",
-    "action_input",
-    "tool_input",
-    "kwargs",
-)
+_MENDED = "mended_"
 _OWN_NAMES = frozenset({"part", "diagnosis", "actions"})
+_DIAGNOSIS = ("diagnosis", "诊断")
+_ACTIONS = ("actions", "action", "steps", "处理步骤", "步骤")
 _LINE_OR_MARK = re.compile(r"[\r\n；;]+")
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_BY_LETTERS = {name.replace("_", ""): name.value for name in StepName}
 
 
 def repaired(message: AIMessage) -> AIMessage:
@@ -58,102 +31,33 @@ def repaired(message: AIMessage) -> AIMessage:
     content = clean(message.text)
     calls = [_call(call["name"], call["args"]) for call in message.tool_calls[:MAX_CALLS_A_TURN]]
     unread = message.invalid_tool_calls[: MAX_CALLS_A_TURN - len(calls)]
-    calls += [_call(call["name"] or "", parsed(call["args"])) for call in unread]
+    calls += [_call(call["name"] or "", parsed(call["args"]), mended=True) for call in unread]
     if not calls:
-        calls = calls_in(content)[:MAX_CALLS_A_TURN]
+        calls = [_call(*call, mended=True) for call in calls_in(content)[:MAX_CALLS_A_TURN]]
+    if not calls and not content.strip():
+        content = "…"  # there are servers that take back no message without a word
     return AIMessage(content=content[:MAX_CONTENT], tool_calls=calls, usage_metadata=message.usage_metadata)
 
 
-def calls_in(content: str) -> list[ToolCall]:
-    """The tool calls that a text holds after its thinking: tagged, fenced, as `Action:` lines, or bare."""
-    content = _THINKING.sub("", content).rpartition("</think>")[2][-MAX_MENDED:]
-    actions = [_call(name, parsed(arguments)) for name, arguments in _ACTION.findall(content)]
-    written = _TAGGED.findall(content) or _FENCED.findall(content) or [content]
-    objects = [item for part in written for item in _objects(part)]
-    calls = actions + [call for call in map(_call_of, objects) if call is not None]
-    return [call for call in calls if call["name"] in TOOL_NAMES]
-
-
-def _objects(written: str) -> list[Any]:
-    """The JSON values of a text that may be calls; the first that needs mending takes the rest with it."""
-    try:
-        return _listed(json.loads(written, strict=False))
-    except (ValueError, RecursionError):
-        pass
-    found: list[Any] = []
-    end = 0
-    while bare := _BARE.search(written, end):
-        try:
-            value, end = _DECODER.raw_decode(written, bare.start())
-        except (ValueError, RecursionError):
-            return found + _listed(_loaded(written[bare.start() :]))
-        found.append(value)
-    return found or _listed(_loaded(written))
-
-
-def _listed(value: Any) -> list[Any]:
-    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        value = value["tool_calls"]
-    return value if isinstance(value, list) else [value]
-
-
-def _loaded(written: str) -> Any:
-    """The JSON value, mended where it is plain what was meant; an empty string for what is none."""
-    if len(written) > MAX_ARGUMENTS:
-        return ""
-    try:
-        return json.loads(written, strict=False)
-    except (ValueError, RecursionError):
-        pass
-    if len(written) > MAX_MENDED or written.count("{") + written.count("[") > MAX_BRACKETS:
-        return ""
-    try:
-        return json_repair.loads(written, skip_json_loads=True)
-    except Exception:  # of a library, on text made by a machine: whatever it cannot mend is no call
-        return ""
-
-
-def _call_of(value: Any) -> ToolCall | None:
-    if not isinstance(value, dict):
-        return None
-    if isinstance(value.get("function"), dict):
-        value = value["function"]
-    name = value.get("name") or value.get("tool") or value.get("function") or value.get("action")
-    if not isinstance(name, str):
-        return None
-    arguments: Any = next((value[key] for key in _ARGUMENT_NAMES if key in value), {})
-    return _call(name, parsed(arguments))
-
-
-def _call(name: str, arguments: dict[str, Any]) -> ToolCall:
-    """With an id of our own (those of local servers repeat) and arguments of a size that may be sent back."""
-    name, arguments = _known(name), cleaned(arguments)
+def _call(written: str, given: dict[str, Any], mended: bool = False) -> ToolCall:
+    """With an id of our own (those of local servers repeat), which says whether the call was mended; and
+    with arguments as the tool has them, so that the model reads in the history how to write them."""
+    name, arguments = tool_name(written), cleaned(given)
+    own: dict[str, Any] = {}
+    if name in TOOL_NAMES:
+        arguments = _unwrapped(arguments)
+        own = arguments_for(StepName(name), arguments)
+        if any(own[key] and own[key] != arguments.get(key) for key in own):
+            arguments = own
     if len(json.dumps(arguments, ensure_ascii=False)) > MAX_MENDED:
-        arguments = arguments_for(StepName(name), arguments) if name in TOOL_NAMES else {}
-    return tool_call(name=name, args=arguments, id=f"call_{uuid4().hex}")
+        arguments = own
+    mended = mended or name != written or any(own[key] and own[key] != given.get(key) for key in own)
+    return tool_call(name=name, args=arguments, id=f"{_MENDED if mended else 'call_'}{uuid4().hex}")
 
 
-def _known(name: str) -> str:
-    """`functions.search_manual` and `SearchManual` are search_manual; another name is made one that an
-    endpoint accepts in the history."""
-    letters = re.sub(r"[\W_]", "", re.split(r"[.:/]", name.strip())[-1].lower())
-    return _BY_LETTERS.get(letters) or _NOT_IN_A_NAME.sub("_", name.strip())[:64] or "unnamed"
-
-
-def parsed(arguments: Any) -> dict[str, Any]:
-    """Arguments as an object, whatever they were written as; a bare string stands under `input`."""
-    for _ in range(3):  # JSON in JSON in JSON is as deep as it was seen
-        if not isinstance(arguments, str):
-            break
-        written = arguments.strip()
-        if written in ("", "null", "None", '""', "''") or len(written) > MAX_ARGUMENTS:
-            return {}
-        arguments = _loaded(written)
-        if arguments in ("", None):
-            return {"input": written}
-    if isinstance(arguments, dict):
-        return arguments
-    return {"input": arguments} if arguments else {}
+def was_mended(call_id: str | None) -> bool:
+    """Whether the call of that id had to be mended, told from what the model wrote natively and well."""
+    return call_id is not None and call_id.startswith(_MENDED)
 
 
 def arguments_for(step: StepName, given: dict[str, Any]) -> dict[str, Any]:
@@ -162,9 +66,9 @@ def arguments_for(step: StepName, given: dict[str, Any]) -> dict[str, Any]:
     if step is StepName.QUERY_SPARE_PARTS:
         return {"part": _part(given)[:MAX_PART]}
     if step is StepName.GENERATE_WORK_ORDER:
-        items = [_text(item)[:MAX_ACTION] for item in _items(given.get("actions"))]
+        items = [_text(item)[:MAX_ACTION] for item in _items(_named(given, _ACTIONS))]
         return {
-            "diagnosis": _text(given.get("diagnosis"))[:MAX_DIAGNOSIS],
+            "diagnosis": _text(_named(given, _DIAGNOSIS))[:MAX_DIAGNOSIS],
             "actions": [item for item in items if item.strip()][:MAX_ACTIONS],
         }
     return {}
@@ -173,7 +77,7 @@ def arguments_for(step: StepName, given: dict[str, Any]) -> dict[str, Any]:
 def _unwrapped(given: dict[str, Any]) -> dict[str, Any]:
     """Without a wrapper such as {"input": "{…}"} or {"name": …, "arguments": {…}}."""
     for _ in range(3):
-        wrapper = next((name for name in _ARGUMENT_NAMES if name in given), None)
+        wrapper = next((name for name in ARGUMENT_NAMES if name in given), None)
         if wrapper is None or given.keys() & _OWN_NAMES:
             break
         inner = cleaned(parsed(given[wrapper]))
@@ -183,6 +87,12 @@ def _unwrapped(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+def _named(given: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The argument of the first of these names, in capitals or not."""
+    by_name = {name.lower(): value for name, value in given.items()}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
 def _part(given: dict[str, Any]) -> str:
     """One part: the argument that says so by its name, else the first that can be one."""
     value = next((value for name, value in given.items() if "part" in name.lower()), None)
@@ -190,7 +100,7 @@ def _part(given: dict[str, Any]) -> str:
         value = next((value for value in given.values() if isinstance(value, str | list | dict)), "")
     while isinstance(value, list | dict):
         value = _part(value) if isinstance(value, dict) else next(iter(value), "")
-    return _text(value)
+    return _text(value).replace("�", "")
 
 
 def _items(actions: Any) -> list[Any]:
@@ -198,7 +108,7 @@ def _items(actions: Any) -> list[Any]:
     if isinstance(actions, dict):
         return list(actions.values())
     if isinstance(actions, str) and actions.lstrip().startswith("["):
-        actions = _loaded(actions) or actions
+        actions = loaded(actions) or actions
     return actions if isinstance(actions, list) else _LINE_OR_MARK.split(_text(actions))
 
 
@@ -216,25 +126,3 @@ def shortened(given: dict[str, Any]) -> dict[str, Any]:
     """A model's arguments as they are kept in the account; what is too long is cut."""
     written = json.dumps(given, ensure_ascii=False)
     return given if len(written) <= MAX_GIVEN else {"cut": written[:MAX_GIVEN]}
-
-
-def clean(value: str) -> str:
-    """Without what no database and no later request can carry: NUL and lone surrogates."""
-    return _UNSTORABLE.sub("�", value)
-
-
-def cleaned(value: Any, depth: int = 0) -> Any:
-    """The same for a whole JSON value; no number that JSON has not, no nesting that a reader gives up at."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list | dict) and depth >= MAX_DEPTH:
-        return None
-    if isinstance(value, list):
-        return [cleaned(item, depth + 1) for item in value]
-    if isinstance(value, dict):
-        return {clean(str(key)): cleaned(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, int):  # more digits than this are refused by readers, Python's among them
-        return value if value.bit_length() <= 64 else None
-    return None

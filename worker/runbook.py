@@ -79,19 +79,19 @@ def plan(context: AlarmContext) -> tuple[str, list[str]]:
     """Diagnosis and actions from the manual's own words, or what to do on site without them."""
     alarm, manual = context.alarm, context.ledger.manual
     language = context.language
-    place = {"line": f"{alarm.line_name} ", "equipment": f"{alarm.equipment} " if alarm.equipment else ""}
+    place = " ".join(filter(None, (alarm.line_name, alarm.equipment)))
     if manual is None or not manual.entries:
         return _unknown(context, place)
     entries = manual.entries
     if manual.ambiguous:
         titles = listed(language, [f"{entry.title} ({entry.equipment_class})" for entry in entries])
         key = "runbook.diagnosis_several"
-        diagnosis = text(language, key, code=alarm.fault_code, titles=titles, **place)
+        diagnosis = text(language, key, code=alarm.fault_code, titles=titles, place=place)
         return diagnosis, _candidate_actions(context, manual)
     entry = entries[0]
     causes = listed(language, entry.causes)
     key = "runbook.diagnosis"
-    diagnosis = text(language, key, code=alarm.fault_code, title=entry.title, causes=causes, **place)
+    diagnosis = text(language, key, code=alarm.fault_code, title=entry.title, causes=causes, place=place)
     return diagnosis, [*entry.safety, *entry.steps] or _unknown(context, place)[1]
 
 
@@ -106,10 +106,10 @@ def _candidate_actions(context: AlarmContext, manual: ManualFacts) -> list[str]:
     return [inspect, *steps]
 
 
-def _unknown(context: AlarmContext, place: dict[str, str]) -> tuple[str, list[str]]:
+def _unknown(context: AlarmContext, place: str) -> tuple[str, list[str]]:
     alarm, language = context.alarm, context.language
     key = "runbook.diagnosis_unknown"
-    diagnosis = text(language, key, code=alarm.fault_code, message=alarm.message, **place).strip()
+    diagnosis = text(language, key, code=alarm.fault_code, message=alarm.message, place=place).strip()
     actions = [
         text(language, "runbook.inspect", subject=alarm.equipment or alarm.line_name),
         text(language, "runbook.report", code=alarm.fault_code),

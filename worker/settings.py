@@ -1,6 +1,6 @@
 """How the agent and the worker are bounded, from the environment or `.env`."""
 
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -44,6 +44,14 @@ class AgentSettings(BaseSettings):
         if value is not None and not _is_http(value):
             raise ValueError("wants an address such as https://api.deepseek.com/v1")
         return value
+
+    @property
+    def secrets(self) -> list[str]:
+        """What may stand in no account of a run: the key, and what else of the kind an address holds."""
+        key = self.openai_api_key.get_secret_value() if self.openai_api_key is not None else ""
+        address = urlsplit(self.openai_base_url or "")
+        in_query = [value for _, value in parse_qsl(address.query) if len(value) >= 8]  # 1 and v2 are none
+        return [secret for secret in (key, address.password, *in_query) if secret]
 
 
 class WorkerSettings(BaseSettings):

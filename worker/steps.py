@@ -28,16 +28,16 @@ class LineStep(bootsteps.StartStopStep):
 
     requires = ("celery.worker.components:Pool",)
 
-    def create(self, worker: Any) -> "Beside":
+    def create(self, worker: Any) -> "LineThreads":
         if not worker.pool_cls.__module__.endswith(".thread"):
             sys.exit("error: this worker runs on threads; leave Celery's option --pool out")
         from worker.wiring import line
 
         _require_schema(line())
-        return Beside(line(), worker.app, reader=worker.hostname, concurrency=worker.concurrency)
+        return LineThreads(line(), worker.app, reader=worker.hostname, concurrency=worker.concurrency)
 
 
-class Beside:
+class LineThreads:
     """The threads beside the tasks."""
 
     def __init__(self, line: "Line", app: Any, reader: str, concurrency: int) -> None:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from db.errors import SchemaError
 from worker.keeping import Child, StopSignals, keep_running
 from worker.owned import start_owned
 
@@ -46,12 +45,9 @@ def worker_command() -> list[str]:
 
 
 def run(concurrency: int | None = None) -> int:
-    """Supervises one worker until SIGTERM or SIGINT; its exit code."""
-    from sqlalchemy.engine import make_url
-
+    """Supervises one worker until SIGTERM or SIGINT; its exit code. Ends the program when it cannot begin."""
     from db import terminal
-    from db.session import Database
-    from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
+    from db.settings import PlantSettings, settings_or_exit
     from producers.settings import BrokerSettings
     from worker.settings import AgentSettings, WorkerSettings
 
@@ -61,21 +57,10 @@ def run(concurrency: int | None = None) -> int:
     for settings in (BrokerSettings, PlantSettings, AgentSettings):
         settings_or_exit(settings)
     grace = settings_or_exit(WorkerSettings).stop_grace_seconds
-    url = settings_or_exit(DatabaseSettings).database_url
-    file = terminal.sqlite_file(make_url(url))
-    if file is not None and not file.exists():  # a look would make an empty one
-        return _refused(
-            f"there is no database {file}; run `alarm-db upgrade`, or let DATABASE_URL name another"
-        )
-    database = Database(url)
     child = Child("the worker", lambda: start_owned(worker_command(), environment=environment))
     with StopSignals() as stop:
-        try:
+        with terminal.opened(at_head=False) as database:
             wait_for_schema(database, stop)
-        except SchemaError as error:
-            return _refused(str(error))
-        finally:
-            database.close()
         try:
             keep_running([child], stop)
         finally:
@@ -100,8 +85,3 @@ def wait_for_schema(database: "Database", stop: StopSignals) -> None:
             return
         except DBAPIError as error:
             back_off.failed("the database", error, stop)
-
-
-def _refused(why: str) -> int:
-    print(f"error: {why}", file=sys.stderr)  # noqa: T201
-    return 1

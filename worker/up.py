@@ -18,6 +18,7 @@ from redis import ConnectionError as BrokerConnectionError
 from redis import TimeoutError as BrokerTimeoutError
 from rich.console import Console
 
+from db import terminal
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from producers.settings import BrokerSettings, redacted
 from worker.backoff import brief
@@ -51,7 +52,9 @@ class FlowerSettings(BaseSettings):
     @field_validator("flower_basic_auth")
     @classmethod
     def _pairs(cls, value: SecretStr | None) -> SecretStr | None:
-        pairs = [] if value is None else value.get_secret_value().split(",")
+        if value is None or not value.get_secret_value().strip():
+            return None
+        pairs = value.get_secret_value().split(",")
         for user, colon, password in (pair.partition(":") for pair in pairs):
             if not (user and colon and password):
                 raise ValueError("wants USER:PASSWORD, several of them separated by commas")
@@ -128,7 +131,6 @@ def _prepare_database(console: Console) -> None:
     """Brings it to head; a plant without any data gets the sample."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from db import terminal
     from db.errors import DatabaseError
     from db.migrate import upgrade
     from db.session import Database
@@ -174,7 +176,7 @@ def _flower(console: Console, settings: FlowerSettings) -> Child | None:
     else:
         login = settings.flower_basic_auth.get_secret_value()
         said = "user and password as in FLOWER_BASIC_AUTH"
-    console.print(f"Flower:      http://{address}:{port} {said}", soft_wrap=True)
+    console.print(f"Flower:      http://{address}:{port}, {said}", soft_wrap=True)
     environment = {
         **os.environ,
         "FLOWER_ADDRESS": address,
@@ -192,9 +194,10 @@ def _flower(console: Console, settings: FlowerSettings) -> Child | None:
 
 
 def _print_commands(console: Console) -> None:
-    send = f"{_assigned('BROKER_URL')}alarm-producer send --line 交互屏组装A线 --code E401"
-    console.print(f"try it:      {send}", soft_wrap=True)
-    console.print(f"look at it:  {_assigned('DATABASE_URL')}work-orders list", soft_wrap=True)
+    send = f"{_assigned('BROKER_URL')}{terminal.program('alarm-producer')}"
+    look = f"{_assigned('DATABASE_URL')}{terminal.program('work-orders')} list"
+    console.print(f"try it:      {send} send --line 交互屏组装A线 --code E401", soft_wrap=True)
+    console.print(f"look at it:  {look}", soft_wrap=True)
     console.print("stop it:     Ctrl-C\n")
 
 

@@ -1,7 +1,7 @@
 """The one place where the parts of a worker process are put together."""
 
 import functools
-import threading
+import logging
 
 from db.session import Database
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
@@ -12,6 +12,8 @@ from worker.handler import Handler
 from worker.loop import LoopThread
 from worker.models import chat_model
 from worker.settings import AgentSettings, WorkerSettings
+
+logger = logging.getLogger(__name__)
 
 
 class Line:
@@ -27,6 +29,10 @@ class Line:
         self._handler = self._loop.run(self._build(limits))
 
     async def _build(self, limits: AgentSettings) -> Handler:
+        if limits.llm_model is None:
+            logger.info("the runbook plans every order: LLM_MODEL is not set")
+        else:
+            logger.info("%s plans the orders, the runbook finishes them", limits.llm_model)
         agent = build_agent(chat_model(limits), limits, self.plant.plant_language)
         return Handler(agent, Sources(self.database), self.plant, limits, self.worker)
 
@@ -45,15 +51,7 @@ class Line:
         )
 
 
-_building = threading.Lock()
-
-
 @functools.cache
-def _line() -> Line:
-    return Line()
-
-
 def line() -> Line:
-    """The process's line, built at first use, once even when several threads ask at once."""
-    with _building:
-        return _line()
+    """The process's line, built at first use: by the bootstep, before any task's thread can ask for it."""
+    return Line()

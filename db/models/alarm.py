@@ -10,6 +10,13 @@ from sqlalchemy.orm import Mapped, mapped_column
 from db.models.base import Base, BigId, checked
 
 
+class AlarmState(StrEnum):
+    """What the event says of the fault."""
+
+    ACTIVE = "active"
+    CLEARED = "cleared"
+
+
 class AlarmStatus(StrEnum):
     """Where an alarm stands on its way to a work order."""
 
@@ -45,7 +52,7 @@ class Alarm(Base):
     code_key: Mapped[str] = mapped_column(String(100))  # normalised, db.codes
     fingerprint: Mapped[str] = mapped_column(String(64), index=True)
     severity: Mapped[int]
-    state: Mapped[str] = mapped_column(String(16))
+    state: Mapped[AlarmState] = mapped_column(checked(AlarmState))
     message: Mapped[str]
     occurred_at: Mapped[datetime]
     attributes: Mapped[dict[str, Any]]
@@ -90,6 +97,7 @@ class AgentRun(Base):
     input_tokens: Mapped[int] = mapped_column(default=0)
     output_tokens: Mapped[int] = mapped_column(default=0)
     error: Mapped[str | None] = mapped_column(String(200))  # a type's name, never an endpoint's text
+    trace: Mapped[list[Any] | None] = mapped_column(deferred=True)  # the account, up to 64 KiB of JSON
 
 
 class RejectReason(StrEnum):

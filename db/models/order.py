@@ -64,7 +64,7 @@ class WorkOrder(Base):
     causes: Mapped[list[str]]
     safety: Mapped[list[str]]
     assignee: Mapped[str | None] = mapped_column(String(200))
-    shift: Mapped[dict[str, Any] | None]  # {"at_alarm": {...} | null, "at_order": {...} | null}
+    shift: Mapped[dict[str, Any] | None]  # {"at_order": [duty, …], "at_alarm": the same, or null when alike}
     planner: Mapped[str] = mapped_column(String(200), index=True)
     handover_reason: Mapped[str | None] = mapped_column(String(200))
     model_calls: Mapped[int]
@@ -72,6 +72,8 @@ class WorkOrder(Base):
     output_tokens: Mapped[int]
     occurred_at: Mapped[datetime]
     created_at: Mapped[datetime] = mapped_column(index=True)
+    # [{"kind": order | line | code, "text": as it is written, "where": diagnosis | actions[n]}, …]
+    diagnosis_flags: Mapped[list[Any]] = mapped_column(default=list)
 
     steps: Mapped[list["Step"]] = relationship(order_by="Step.position")
     parts: Mapped[list["WorkOrderPart"]] = relationship(order_by="WorkOrderPart.id")

@@ -14,7 +14,7 @@ from db.plant.files import Line, read
 from db.plant.problems import Problems, shown
 from db.plant.rows import EquipmentRow, ManualRow, PartRow, RosterRow, Row, complaint
 from db.session import Database
-from db.settings import PlantSettings
+from db.settings import PlantSettings, settings_or_exit
 
 SAMPLE = Path(__file__).parent / "sample"
 MAX_TABLE_ROWS = 200_000
@@ -35,7 +35,7 @@ def load(
     PlantDataError names each file, line and column that is wrong.
     """
     folder = SAMPLE if folder is None else folder
-    today = (now or datetime.now(UTC)).astimezone(zone or PlantSettings().zone).date()
+    today = (now or datetime.now(UTC)).astimezone(zone or settings_or_exit(PlantSettings).zone).date()
     tables = _read_all(folder, today)
     with database.writing() as session:
         if not database.is_sqlite:  # of two loads at once, one waits for the other; readers do not

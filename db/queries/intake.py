@@ -1,7 +1,7 @@
 """Taking alarms off the queue into the database: once each, and what cannot be read beside them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -111,7 +111,7 @@ def _insert(session: Session, alarms: Mapping[Identity, NewAlarm], now: datetime
 
 
 def _row(alarm: NewAlarm, now: datetime) -> dict[str, Any]:
-    return asdict(alarm) | {
+    return vars(alarm) | {
         "code_key": normalise(alarm.fault_code),
         "fingerprint": fingerprint(alarm.line_name, alarm.equipment, alarm.fault_code),
         "received_at": now,

@@ -39,6 +39,7 @@ ORDER_FIELDS = (
     "status",
     "diagnosis",
     "actions",
+    "diagnosis_flags",
     "causes",
     "safety",
     "assignee",
@@ -178,7 +179,8 @@ def _wanted(
     return wanted
 
 
-def _of_event(session: Session, event_id: str, source: str | None) -> WorkOrder:
+def alarm_of_event(session: Session, event_id: str, source: str | None) -> Alarm:
+    """Raises UnknownOrder, and AmbiguousEvent when several sources sent that event id and none is named."""
     query = select(Alarm).where(Alarm.event_id == event_id).order_by(Alarm.source)
     if source is not None:
         query = query.where(Alarm.source == source)
@@ -187,7 +189,11 @@ def _of_event(session: Session, event_id: str, source: str | None) -> WorkOrder:
         raise UnknownOrder(event_id, source)
     if len(alarms) > 1:
         raise AmbiguousEvent(event_id, [alarm.source for alarm in alarms])
-    [alarm] = alarms
+    return alarms[0]
+
+
+def _of_event(session: Session, event_id: str, source: str | None) -> WorkOrder:
+    alarm = alarm_of_event(session, event_id, source)
     if alarm.work_order_id is None:
         raise NoOrderYet(event_id, alarm.source, alarm.status)
     return session.scalars(

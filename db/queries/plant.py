@@ -25,6 +25,19 @@ def manual_classes(session: Session) -> list[str]:
     return list(session.scalars(select(ManualEntry.equipment_class).distinct()))
 
 
+def code_keys(session: Session) -> list[str]:
+    """Every normalised code that the manual knows."""
+    return list(session.scalars(select(ManualEntry.code_key).distinct()))
+
+
+def line_names(session: Session, with_roster: bool = True) -> list[str]:
+    """Every line that has equipment or, `with_roster`, a shift."""
+    names = set(session.scalars(select(Equipment.line_name).distinct()))
+    if with_roster:
+        names.update(session.scalars(select(RosterEntry.line_name).distinct()))
+    return sorted(names)
+
+
 def roster(session: Session, line_name: str, dates: Collection[date]) -> list[RosterEntry]:
     """Who is on which shift of the line, of the shifts that begin on one of the dates."""
     names = _spellings(session, RosterEntry.line_name, line_name)

@@ -1,7 +1,7 @@
 """The settlement: order, steps, parts, follow-ups and the alarm's end, in one fenced transaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
 from typing import Any
@@ -83,6 +83,7 @@ class OrderDraft:
     steps: Sequence[StepDraft]
     parts: Sequence[PartDraft]
     follow_ups: Sequence[FollowUpDraft]
+    diagnosis_flags: Sequence[Mapping[str, str]] = ()
 
 
 def settle(
@@ -196,7 +197,7 @@ def _attach(session: Session, order_id: int, drafts: Iterable[FollowUpDraft], no
     for draft in drafts:
         facts.setdefault((draft.kind, draft.step, _key(draft.subject_key)), draft)
     for key in sorted(facts):
-        values = fitted(FollowUp, **asdict(facts[key]) | {"subject_key": key[2]})
+        values = fitted(FollowUp, **vars(facts[key]) | {"subject_key": key[2]})
         statement = (
             insert(session, FollowUp)
             .values(**values, status=FollowUpStatus.OPEN, opened_at=now)

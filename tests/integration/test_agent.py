@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import text
 
 from db.session import Database
-from tests.endpoint import Endpoint, says
+from tests.endpoint import Conversation, Endpoint, Message, good, says, walks_the_calendar
 from tests.line import Line, LookUps, close_models, statuses
-from tests.support import an_alarm
+from tests.support import an_alarm, only_postgresql
 
 ALL_GOOD = {
     "search_manual": "success",
@@ -87,20 +87,25 @@ def test_a_model_that_walks_the_calendar_for_ever_gives_the_same_order(
     assert shift["questions"][0]["given"][1] == {"date": "2026-08-02"}  # recorded, never obeyed
 
 
-def test_sixty_four_stubborn_and_sixty_four_good_models_do_not_hinder_each_other(
-    plant: Database, endpoint: Endpoint
+def test_sixty_four_stubborn_and_sixty_four_good_runs_in_one_handler_do_not_hinder_each_other(
+    plant: Database,
 ) -> None:
-    stubborn = Line(plant, "calendar", endpoint.url)
-    fine = Line(plant, "good", endpoint.url)
-    running = [line.start(*(an_alarm() for _ in range(64))) for line in (stubborn, fine)]
-    assert all(outcome.startswith("settled") for run in running for outcome in run.result(100))
+    """One agent, one set of middleware, one model: what counts for one alarm must not count for another."""
+
+    def by_severity(conversation: Conversation) -> Message:
+        return walks_the_calendar(conversation) if conversation.alarm["severity"] == 1 else good(conversation)
+
+    alarms = [an_alarm(severity=severity) for _ in range(64) for severity in (1, 900)]
+    with Endpoint({"mixed": by_severity}) as server:
+        outcomes = Line(plant, "mixed", server.url).start(*alarms).result(100)
+    assert all(outcome.startswith("settled") for outcome in outcomes)
+    query = (
+        "SELECT severity, planner, handover_reason, max(model_calls), count(*) FROM work_order "
+        "GROUP BY severity, planner, handover_reason ORDER BY severity"
+    )
     with plant.reading() as session:
-        counted = session.execute(
-            text(
-                "SELECT planner, handover_reason, count(*) FROM work_order GROUP BY planner, handover_reason"
-            )
-        ).all()
-    assert sorted(tuple(row) for row in counted) == [("good", None, 64), ("runbook", "no_new_facts", 64)]
+        counted = [tuple(row) for row in session.execute(text(query))]
+    assert counted == [(1, "runbook", "no_new_facts", 3, 64), (900, "mixed", None, 3, 64)]
 
 
 @pytest.mark.parametrize("model", [None, "good", "calendar"])
@@ -150,9 +155,8 @@ def test_a_source_whose_table_is_missing_is_unavailable_and_not_not_found(
     assert next(kind for kind, of, _subject in follow_ups(order) if of == step) == "source_down"
 
 
-def test_a_locked_source_is_unavailable(plant: Database, endpoint: Endpoint) -> None:
-    if plant.is_sqlite:
-        pytest.skip("SQLite in WAL mode has no lock that keeps readers of one table out")
+@only_postgresql
+def test_a_locked_source_is_unavailable(plant: Database) -> None:
     with plant.writing() as session:
         session.execute(text("LOCK TABLE roster_entry IN ACCESS EXCLUSIVE MODE"))
         order = Line(plant).order(an_alarm())

@@ -71,7 +71,7 @@ def test_it_keeps_its_data_on_disk_and_refuses_to_forget(tmp_path: Path) -> None
 
 
 def test_what_was_confirmed_outlives_a_kill_of_the_server(tmp_path: Path) -> None:
-    with EmbeddedValkey(tmp_path, always_sync=True) as valkey, Redis.from_url(valkey.url) as client:
+    with EmbeddedValkey(tmp_path) as valkey, Redis.from_url(valkey.url) as client:
         for number in range(100):
             client.xadd("alarms", {"event": number})
         assert valkey.process is not None

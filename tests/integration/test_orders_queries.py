@@ -31,8 +31,8 @@ from tests.support import (
 
 ORDER_KEYS = (
     "order_id event_id source line_name equipment fault_code native_code severity priority status "
-    "diagnosis actions causes safety assignee shift parts planner handover_reason model_calls "
-    "input_tokens output_tokens occurred_at created_at steps follow_ups history"
+    "diagnosis actions diagnosis_flags causes safety assignee shift parts planner handover_reason "
+    "model_calls input_tokens output_tokens occurred_at created_at steps follow_ups history"
 )
 STEP_KEYS = ["step", "status", "subject", "arguments", "message", "calls", "suppressed_calls", "questions"]
 PART_KEYS = ["number", "name", "matched_as", "score", "quantity", "unit", "location", "below_minimum"]

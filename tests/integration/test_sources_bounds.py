@@ -182,3 +182,55 @@ def test_no_more_than_its_width_are_asked_at_once(database: Database) -> None:
 
     assert asyncio.run(many()) == [1] * 39
     assert most == 3
+
+
+@only_sqlite
+def test_many_alarms_at_once_do_not_wait_for_each_others_tries_at_a_source_that_is_down(
+    database: Database, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools.sources, "BACKSTOP_SECONDS", 0.3)
+
+    async def all_at_once() -> tuple[list[BaseException | int], int]:
+        sources = Sources(database, width=1)
+        asked = (sources.ask(hanging, "roster") for _ in range(40))
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        answer = await sources.ask(one, "manual")
+        hanging.released.set()
+        return outcomes, answer
+
+    begun = time.monotonic()
+    outcomes, other_source = asyncio.run(all_at_once())
+    assert time.monotonic() - begun < FEW_SECONDS, "forty times three tries, one at a time, take 36 s"
+    assert {type(outcome) for outcome in outcomes} == {SourceDownError}
+    assert hanging.asked == TRIES
+    assert other_source == 1
+
+
+@only_sqlite
+def test_a_source_that_was_down_is_asked_again_a_little_later(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools.sources, "REST_SECONDS", 0.2)
+    question = Failing(TRIES, TimeoutError())
+
+    async def until_it_is_back() -> int:
+        sources = Sources(database)
+        while True:
+            try:
+                return await sources.ask(question, "roster")
+            except SourceDownError:
+                await asyncio.sleep(0.05)
+
+    assert asyncio.run(asyncio.wait_for(until_it_is_back(), FEW_SECONDS)) == 1
+    assert question.asked == TRIES + 1
+
+
+@only_sqlite
+def test_a_question_that_cannot_be_answered_says_nothing_of_its_source(database: Database) -> None:
+    async def one_after_the_other() -> int:
+        sources = Sources(database)
+        with pytest.raises(SourceDownError):
+            await sources.ask(Failing(TRIES, ValueError("this alarm's own")), "roster")
+        return await sources.ask(one, "roster")
+
+    assert asyncio.run(one_after_the_other()) == 1

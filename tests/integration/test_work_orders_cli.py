@@ -1,59 +1,15 @@
 """The command work-orders as a person or a script calls it."""
 
 import json
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
-from typer.testing import CliRunner, Result
 
-from db import cli_orders
 from db.session import Database
-from tests.support import NOW, accepted, an_alarm, an_order, claimed, settled
-
-Command = Callable[..., Result]
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """work-orders, called in this process; arguments, then the environment by name."""
-    monkeypatch.chdir(tmp_path)  # away from anybody's .env
-    for name in ("DATABASE_URL", "PLANT_TIMEZONE", "PRIORITY_SEVERITIES"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*arguments: str, **variables: str) -> Result:
-        return CliRunner().invoke(cli_orders.app, list(arguments), env={"COLUMNS": "120"} | variables)
-
-    return call
-
-
-@pytest.fixture
-def work_orders(database: Database, database_url: str, command: Command) -> Command:
-    """The same, on the test's database."""
-    return lambda *arguments, **variables: command(*arguments, DATABASE_URL=database_url, **variables)
-
-
-def made(database: Database, minutes: int = 0, draft: dict[str, Any] | None = None, **alarm: Any) -> str:
-    then = NOW + timedelta(minutes=minutes)
-    [row] = accepted(database, an_alarm(**alarm), now=then)
-    return settled(database, row, claimed(database, row, then), an_order(**(draft or {})), then)
-
-
-def refused(result: Result, code: int) -> str:
-    """The one line that a refused command leaves on stderr."""
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    [line] = result.stderr.splitlines()
-    return line
-
-
-def printed(result: Result) -> str:
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return result.stdout
+from tests.support import NOW, accepted, an_alarm
+from tests.work_orders import Command, made, printed, refused
 
 
 def test_an_order_goes_from_the_list_to_its_end(database: Database, work_orders: Command) -> None:

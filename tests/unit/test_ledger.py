@@ -214,3 +214,24 @@ def test_two_alarms_share_no_account(ledger: Ledger) -> None:
     answered(ledger, MANUAL, MISSING)
     assert other.news == 0
     assert other.open_questions()[0].step is MANUAL
+
+
+def test_a_required_part_is_named_as_the_manual_names_it(ledger: Ledger) -> None:
+    asked = ledger.question(PARTS, " 触-摸-屏 ")
+    ledger.record(asked, ToolResult.not_found("未找到备件  触-摸-屏 ", "继续"))
+    ledger.record(ledger.question(MANUAL), manual_of("触摸屏"))
+    [required] = ledger.required(PARTS)
+    assert required is asked
+    assert (required.subject, required.asked) == ("触摸屏", {"part": " 触-摸-屏 "})
+    assert required.result is not None
+    assert required.result.message == "未找到备件 触摸屏"
+    assert ledger.question(PARTS, "触 摸 屏") is asked
+
+
+def test_what_was_found_keeps_its_own_words(ledger: Ledger) -> None:
+    asked = ledger.question(PARTS, "A")
+    found = part_of("A", "触摸屏")
+    ledger.record(asked, found)
+    ledger.record(ledger.question(MANUAL), manual_of("触摸屏", "A"))
+    [required] = ledger.required(PARTS)
+    assert (required.subject, required.result) == ("触摸屏", found)

@@ -176,9 +176,19 @@ def test_the_dates_that_are_looked_at_are_the_plants_and_the_day_before(
 
 minutes = st.integers(0, 24 * 60 - 1).map(lambda n: time(n // 60, n % 60))
 zones = st.sampled_from(
-    ["Asia/Shanghai", "Europe/Berlin", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut",
-    "Africa/Cairo", "Australia/Lord_Howe", "Pacific/Chatham", "UTC"]
-)  # fmt: skip
+    [
+        "Africa/Cairo",
+        "America/Havana",
+        "America/New_York",
+        "America/Sao_Paulo",
+        "Asia/Beirut",
+        "Asia/Shanghai",
+        "Australia/Lord_Howe",
+        "Europe/Berlin",
+        "Pacific/Chatham",
+        "UTC",
+    ]
+)
 
 
 def moments(first_year: int, last_year: int) -> st.SearchStrategy[datetime]:

@@ -7,42 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import redis
 from jsonschema import Draft202012Validator
 
 from producers.events import AlarmEvent
-from producers.queue import STREAM, connect
-from tests.producer_process import ASCII, COMMAND, ROOT, Producer, on_stream
-from tests.sample_events import GOOD
+from producers.queue import STREAM
+from tests.producer_process import ASCII, COMMAND, ROOT, START, Producer, on_stream, recording
 from tests.support import eventually
-
-AWAY = "redis://:s3cret@127.0.0.1:1/0"
-START = "2026-08-04T02:30:00+00:00"
-
-
-@pytest.fixture
-def away(tmp_path: Path) -> Producer:
-    return Producer(tmp_path, AWAY)
-
-
-@pytest.fixture
-def producer(tmp_path: Path, broker_url: str) -> Producer:
-    return Producer(tmp_path, broker_url)
-
-
-@pytest.fixture
-def client(broker_url: str) -> Iterator[redis.Redis]:
-    with connect(broker_url) as client:
-        yield client
-
-
-def recording(*events: dict[str, Any]) -> bytes:
-    return "".join(json.dumps(GOOD | event, ensure_ascii=False) + "\n" for event in events).encode()
 
 
 @pytest.mark.parametrize("command", [[], ["simulate"], ["send"], ["replay"], ["schema"]])

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,6 @@ def sent_to(url: str, events: list[AlarmEvent]) -> PublishError:
         publish(client, events)
     assert "\n" not in str(caught.value)
     return caught.value
-
-
-@pytest.fixture
-def client(broker_url: str) -> Iterator[redis.Redis]:
-    with connect(broker_url) as client:
-        yield client
 
 
 def test_the_stream_is_the_published_contract() -> None:

@@ -62,7 +62,6 @@ def test_a_call_written_as_text_is_a_call_and_one_in_the_thoughts_is_not(writing
 @pytest.mark.parametrize(
     "content",
     [
-        "",
         "工单已经生成。",
         "对不起，没有找到排班数据。",
         '<think>{"name": "search_manual", "arguments": {}}',
@@ -84,6 +83,14 @@ def test_a_text_that_calls_no_tool_stays_a_text(content: str) -> None:
     message = repaired(AIMessage(content))
     assert message.tool_calls == []
     assert message.content == content
+
+
+@pytest.mark.parametrize("content", ["", " ", "\n\n"])
+def test_no_message_without_a_word_stands_in_the_history(content: str) -> None:
+    """There are servers that do not take one back."""
+    message = repaired(AIMessage(content))
+    assert message.tool_calls == []
+    assert message.text.strip()
 
 
 @pytest.mark.parametrize(

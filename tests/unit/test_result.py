@@ -11,7 +11,17 @@ from pydantic import ValidationError
 
 from db.models.order import StepStatus
 from tests.contexts import manual_of, part_of
-from tools.result import Facts, ManualFacts, ManualItem, OnDuty, OrderFacts, PartFacts, ShiftFacts, ToolResult
+from tools.result import (
+    MAX_TEXT_BYTES,
+    Facts,
+    ManualFacts,
+    ManualItem,
+    OnDuty,
+    OrderFacts,
+    PartFacts,
+    ShiftFacts,
+    ToolResult,
+)
 
 HEAD = ("status", "message", "suggestion")
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -109,3 +119,32 @@ def test_any_text_of_a_source_comes_through_the_object_unchanged(
     assert (answer["message"], answer["suggestion"]) == (message, suggestion)
     assert answer["entries"][0]["causes"] == causes
     assert "\n" not in written
+
+
+def test_a_long_answer_is_cut_for_the_conversation_and_says_so() -> None:
+    """A manual may hold books; each stays valid JSON, with something of everything in it."""
+    for texts in (["长" * 5_000], ["步骤"] * 5_000, ["长" * 5_000] * 500, [""] * 3_000):
+        item = ManualItem(
+            fault_code="E1",
+            equipment_class="",
+            title="题",
+            causes=texts,
+            safety=texts,
+            steps=texts,
+            parts=["触摸屏"],
+        )
+        facts = ManualFacts(entries=[item] * 3, matched_by="code", ambiguous=True)
+        result = ToolResult.success("m" * 9_000, "s", facts)
+        written = result.to_text()
+        assert len(written.encode()) <= MAX_TEXT_BYTES
+        answer = json.loads(written)
+        assert (answer["status"], answer["truncated"]) == ("success", True)
+        assert answer["entries"][0]["parts"] == ["触摸屏"]
+        assert answer["entries"][0]["causes"]
+        assert result.facts is facts  # what our own code reads is whole
+
+
+def test_an_answer_that_fits_is_not_cut() -> None:
+    written = ToolResult.not_found("m" * 8_000, "s").to_text()
+    assert json.loads(written)["message"] == "m" * 8_000
+    assert "truncated" not in written

@@ -36,6 +36,7 @@ WRONG: dict[str, list[str]] = {
     "PRIORITY_SEVERITIES": [
         "", "800", "[800]", "[1,2,3]", "[800,800,1]", "[1001,5,1]", "[9,5,0]", '["a","b","c"]', "[9,5,1,0]",
     ],
+    "TRACE_REDACT": ["", "[0-9]{11}", "{}", "[1]", '["("]', '["a*"]', '["S3CRET", "|"]', '["(?<=S3CRET*)x"]'],
     "OPENAI_BASE_URL": [
         "api.deepseek.com/v1", "ftp://x/v1", "http://", "https:///v1", "http:// x/v1", "http://x y/",
         "http://h:port/v1", "http://h:99999/v1", "http://[::1/v1", "HTTP//x", "http://h/v1\nx", "http://user:S3CRET@/v1",

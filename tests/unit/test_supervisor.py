@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.processes import is_running
 from tests.support import eventually
@@ -186,7 +187,9 @@ def test_a_database_that_is_not_at_head_is_refused_with_the_command_that_helps(
 ) -> None:
     (tmp_path / "andon.db").touch()
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'andon.db'}")
-    assert supervisor.run() == 1
+    with pytest.raises(typer.Exit) as ended:
+        supervisor.run()
+    assert ended.value.exit_code == 1
     assert "alarm-db upgrade" in capsys.readouterr().err
 
 
@@ -195,8 +198,10 @@ def test_a_database_that_is_not_there_is_refused_and_not_made(
 ) -> None:
     file = tmp_path / "nowhere" / "andon.db"
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{file}")
-    assert supervisor.run() == 1
-    assert f"there is no database {file}; run `alarm-db upgrade`" in capsys.readouterr().err
+    with pytest.raises(typer.Exit) as ended:
+        supervisor.run()
+    assert ended.value.exit_code == 1
+    assert f"there is no database {file}; `alarm-db upgrade` makes it" in capsys.readouterr().err
     assert not file.parent.exists()
 
 

@@ -42,6 +42,7 @@ def an_order(**overrides: Any) -> dict[str, Any]:
         "priority": 2,
         "status": "Dispatched",
         "diagnosis": "温控异常。" * 30,
+        "diagnosis_flags": [],
         "actions": ["断电挂牌", "更换传感器"],
         "causes": ["传感器老化"],
         "safety": ["上锁挂牌"],

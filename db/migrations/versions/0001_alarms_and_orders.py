@@ -134,7 +134,7 @@ def upgrade() -> None:
         sa.Column("code_key", sa.String(100), nullable=False),
         sa.Column("fingerprint", sa.String(64), nullable=False),
         sa.Column("severity", sa.Integer(), nullable=False),
-        sa.Column("state", sa.String(16), nullable=False),
+        _word("state", "ck_alarm_alarmstate", "active", "cleared"),
         sa.Column("message", sa.String(), nullable=False),
         sa.Column("occurred_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("attributes", sa.JSON(), nullable=False),

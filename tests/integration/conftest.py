@@ -1,0 +1,37 @@
+"""The command work-orders on the test's database, and what the integration tests print at their end."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from db import cli_orders
+from db.session import Database
+from tests.misbehaviour import table
+from tests.work_orders import Command
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """work-orders, called in this process; arguments, then the environment by name."""
+    monkeypatch.chdir(tmp_path)  # away from anybody's .env
+    for name in ("DATABASE_URL", "PLANT_TIMEZONE", "PRIORITY_SEVERITIES"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*arguments: str, **variables: str) -> Result:
+        return CliRunner().invoke(cli_orders.app, list(arguments), env={"COLUMNS": "120"} | variables)
+
+    return call
+
+
+@pytest.fixture
+def work_orders(database: Database, database_url: str, command: Command) -> Command:
+    """The same, on the test's database."""
+    return lambda *arguments, **variables: command(*arguments, DATABASE_URL=database_url, **variables)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if table.TABLE:
+        terminalreporter.section("misbehaviours by data: right orders / alarms")
+        for line in table.lines():
+            terminalreporter.write_line(line)

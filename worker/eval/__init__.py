@@ -1,0 +1,1 @@
+"""`alarm-worker eval`: how a model does with each layer around it, scenario by scenario."""
