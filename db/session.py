@@ -1,9 +1,10 @@
 """The way to the database: one engine a process, and short scopes that read or write."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ class Database:
             options["connect_args"] = {"connect_timeout": 5}
         self.url = parsed
         self.engine: Engine = create_engine(parsed, **options)
+        # SQLite's writers ask for its lock now and then, in no order: of many, some would ask in vain.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
 
@@ -54,7 +57,7 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """A scope that writes, committed at its end; on SQLite it takes the write lock at once,
         since a transaction that reads first and writes later fails when another one wrote between."""
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._turn, Session(self.engine, expire_on_commit=False) as session, session.begin():
             if self.is_sqlite:
                 session.execute(text("BEGIN IMMEDIATE"))
             yield session

@@ -23,7 +23,9 @@ from worker.entries import Entry, Readable, entries_of, sort_out
 logger = logging.getLogger(__name__)
 
 GROUP = "andon"
-BATCH = 200
+BATCH = 50
+BATCH_BYTES = 8 * 1024 * 1024
+"""About as much is read at once where entries are large: an event has 64 KiB, rubbish may have any size."""
 BLOCK_MILLISECONDS = 1000
 CLAIM_EVERY_SECONDS = 10.0
 DEAD_READER_SECONDS = 30.0
@@ -49,6 +51,7 @@ class Intake:
         self._reader = reader
         self._on_new = on_new
         self._dead_reader_milliseconds = int(dead_reader_seconds * 1000)
+        self._asked = self._batch = 1  # the last process may have ended of what it was given
         self._back_off = BackOff(logger)
 
     def run(self, stop: threading.Event) -> None:
@@ -78,17 +81,30 @@ class Intake:
     def _read(self, broker: Redis, after: str) -> list[Entry]:
         """New entries (`>`), or those that this reader was given and did not acknowledge (`0`)."""
         block = ("BLOCK", BLOCK_MILLISECONDS) if after == ">" else ()
-        options = ("GROUP", GROUP, self._reader, "COUNT", BATCH, *block)
+        options = ("GROUP", GROUP, self._reader, "COUNT", self._ask_for(), *block)
         reply: Any = broker.execute_command("XREADGROUP", *options, "STREAMS", STREAM, after)  # type: ignore[no-untyped-call]
-        return entries_of(reply[0][1]) if reply else []
+        return self._came_through(entries_of(reply[0][1]) if reply else [])
+
+    def _ask_for(self) -> int:
+        """How many entries. Should they be too much for our memory or for the broker's time, they come again,
+        as what we were given before: so the next attempt begins with a single one."""
+        self._asked, self._batch = self._batch, 1
+        return self._asked
+
+    def _came_through(self, entries: list[Entry]) -> list[Entry]:
+        size = sum(len(name) + len(value) for entry in entries for name, value in entry.fields or [])
+        that_fit = BATCH_BYTES * len(entries) // max(1, size)
+        self._batch = max(1, min(BATCH, 2 * self._asked, that_fit)) if entries else BATCH
+        return entries
 
     def _claim(self, broker: Redis, stop: threading.Event) -> None:
         """Takes over what a reader that is gone was given and did not acknowledge."""
         cursor = b"0-0"
         while not stop.is_set():
-            options = (STREAM, GROUP, self._reader, self._dead_reader_milliseconds, cursor, "COUNT", BATCH)
+            idle = self._dead_reader_milliseconds
+            options = (STREAM, GROUP, self._reader, idle, cursor, "COUNT", self._ask_for())
             reply: Any = broker.execute_command("XAUTOCLAIM", *options)  # type: ignore[no-untyped-call]
-            cursor, entries = reply[0], entries_of(reply[1])
+            cursor, entries = reply[0], self._came_through(entries_of(reply[1]))
             if entries:
                 logger.info("took over %d entries that another reader left", len(entries))
                 self._take_in(broker, entries)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import STREAM, publish
 from tests.support import eventually
+from worker.entries import Entry
 from worker.intake import GROUP, Intake
 
 EVENT = {
@@ -268,3 +269,50 @@ def test_a_group_that_vanished_with_the_brokers_data_is_made_again(
         broker.flushdb()
         publish(broker, [an_event(2)])
         eventually(lambda: count(database, Alarm) == 2, 20)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_large_rubbish_is_read_a_little_at_a_time(
+    database: Database, broker: Redis, broker_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.intake.BATCH", 4)
+    monkeypatch.setattr("worker.intake.BATCH_BYTES", 2_500_000)
+    batches: list[int] = []
+
+    class Noting(Intake):
+        def _take_in(self, broker: Redis, entries: Sequence[Entry]) -> None:
+            batches.extend([len(entries)] if entries else [])
+            super()._take_in(broker, entries)
+
+    for _ in range(8):
+        broker.xadd(STREAM, {"event": b"x" * 1_000_000})
+    publish(broker, [an_event(number) for number in range(12)])
+    with running(Noting(database, broker_url, "reader")):
+        eventually(lambda: is_done(broker), 20)
+    assert (count(database, Alarm), count(database, RejectedAlarm)) == (12, 8)
+    assert batches == [4, 2, 2, 2, 4, 4, 2]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_is_too_much_at_once_is_read_one_by_one(
+    database: Database, broker: Redis, broker_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that the broker cannot send in time, or that there is no memory for, was given to us all the
+    same: it would come again and again."""
+    publish(broker, [an_event(number) for number in range(20)])
+    send = Redis.execute_command
+
+    def slow(self: Redis, *words: Any, **options: Any) -> Any:
+        reply = send(self, *words, **options)  # type: ignore[no-untyped-call]
+        if words[0] == "XREADGROUP" and reply and len(reply[0][1]) > 2:
+            raise TimeoutError("Timeout reading from socket")
+        return reply
+
+    monkeypatch.setattr(Redis, "execute_command", slow)
+    intake = Intake(database, broker_url, "reader")
+    monkeypatch.setattr(intake._back_off, "_longest_seconds", 0.01)
+    with running(intake):
+        eventually(lambda: count(database, Alarm) > 1, 20)
+        monkeypatch.setattr(Redis, "execute_command", send)
+        eventually(lambda: is_done(broker), 20)
+    assert count(database, Alarm) == 20

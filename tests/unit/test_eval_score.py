@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from worker.eval.run import ending
 from worker.eval.score import Order, score
 
 
@@ -56,6 +57,7 @@ def test_more_parts_than_the_manual_suggests_are_not_wrong_nor_is_another_name_f
 def test_no_order_and_two_orders_are_wrong_and_leave_no_step_right(orders: list[Order], wrong: str) -> None:
     found = score(orders, an_order())
     assert (found.correct, found.steps_right, found.steps, found.wrong) == (False, 0, 3, (wrong,))
+    assert found.orders == len(orders)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +90,23 @@ def test_a_step_with_another_status_is_wrong_and_the_others_still_count() -> Non
 def test_a_step_that_is_not_there_is_wrong() -> None:
     found = score([an_order(steps=an_order()["steps"][1:])], an_order())
     assert (found.correct, found.steps_right, found.steps, found.wrong) == (False, 2, 3, ("steps",))
+
+
+@pytest.mark.parametrize(
+    ("orders", "error", "kind"),
+    [
+        ([an_order()], None, "right order"),
+        ([an_order(severity=1)], None, "wrong order"),
+        ([an_order()] * 2, None, "2 orders"),
+        ([an_order()], "GraphRecursionError", "right order, then recursion limit"),
+        ([an_order()] * 2, "TimeoutError", "2 orders, then deadline"),
+        ([], "GraphRecursionError", "recursion limit"),
+        ([], "TimeoutError", "deadline"),
+        ([], "NoOrderError", "no order"),
+        ([], "JSONDecodeError", "JSONDecodeError"),
+    ],
+)
+def test_an_ending_is_named_by_its_orders_and_by_what_ended_it(
+    orders: list[Order], error: str | None, kind: str
+) -> None:
+    assert ending(score(orders, an_order()), error) == kind

@@ -22,7 +22,7 @@ finally:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["run"], ["demo"], ["up"], ["rejected"], ["rejected", "list"], ["rejected", "show"]],
+    [[], ["run"], ["demo"], ["up"], ["eval"], ["rejected"], ["rejected", "list"], ["rejected", "show"]],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(command: list[str]) -> None:

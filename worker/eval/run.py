@@ -143,7 +143,7 @@ def _run(job: Job, metered: Metered, found: Score, seconds: float) -> Run:
     asked = [question for step in LOOK_UPS for question in ledger.asked_in(step)]
     return Run(
         job=job,
-        ending=_ending(metered, found),
+        ending=ending(found, metered.error),
         score=found,
         requests=metered.requests,
         look_ups=sum(question.calls for question in asked),
@@ -156,8 +156,10 @@ def _run(job: Job, metered: Metered, found: Score, seconds: float) -> Run:
     )
 
 
-def _ending(metered: Metered, found: Score) -> str:
-    """By kind: the order, and whatever ended the run."""
-    order = {"no order": ""}.get(found.wrong[0], "wrong order") if found.wrong else "right order"
-    error = _ENDS.get(metered.error, metered.error) if metered.error is not None else None
-    return ", then ".join(part for part in (order, error) if part) or "no order"
+def ending(found: Score, error: str | None) -> str:
+    """By kind: what orders there are, and the error that ended the run."""
+    ended_by = _ENDS.get(error, error) if error is not None else "no order"
+    if found.orders == 0:
+        return ended_by
+    orders = "right order" if found.correct else "wrong order" if found.orders == 1 else found.wrong[0]
+    return orders if error is None else f"{orders}, then {ended_by}"

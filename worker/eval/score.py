@@ -18,13 +18,14 @@ class Score:
     steps_right: int
     steps: int
     wrong: tuple[str, ...]  # what is unlike the perfect order, by name
+    orders: int = 1
 
 
 def score(orders: Sequence[Order], perfect: Order) -> Score:
     """Compare all orders that an alarm brought with the one that it should have brought."""
     steps = len(perfect["steps"])
     if len(orders) != 1:
-        return Score(False, 0, steps, ("no order" if not orders else f"{len(orders)} orders",))
+        return Score(False, 0, steps, ("no order" if not orders else f"{len(orders)} orders",), len(orders))
     (order,) = orders
     wrong = [name for name in _FACTS if order[name] != perfect[name]]
     statuses, wanted = _statuses(order), _statuses(perfect)
