@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -33,8 +34,7 @@ class Database:
             options["connect_args"] = {"connect_timeout": 5}
         self.url = parsed
         self.engine: Engine = create_engine(parsed, **options)
-        # SQLite's writers ask for its lock now and then, in no order: of many, some would ask in vain.
-        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+        self._turns = _Turns() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _set_up_sqlite)
 
@@ -57,7 +57,7 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """A scope that writes, committed at its end; on SQLite it takes the write lock at once,
         since a transaction that reads first and writes later fails when another one wrote between."""
-        with self._turn, Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._turns, Session(self.engine, expire_on_commit=False) as session, session.begin():
             if self.is_sqlite:
                 session.execute(text("BEGIN IMMEDIATE"))
             yield session
@@ -70,6 +70,33 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+class _Turns:
+    """A lock that is handed on in the order of asking. SQLite's own is asked for now and then by all who
+    wait; of many, some ask in vain until their time is over."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+        self._taken = False
+
+    def __enter__(self) -> None:
+        with self._mutex:
+            if not self._taken:
+                self._taken = True
+                return
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        gate.acquire()
+
+    def __exit__(self, *_exc: object) -> None:
+        with self._mutex:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._taken = False
 
 
 def secret_names(url: URL) -> list[str]:

@@ -19,16 +19,15 @@ from worker.loop import LoopThread
 from worker.settings import AgentSettings
 
 DEADLINE_SECONDS = 5
-AT_ONCE, AT_ONCE_WAITING = 4, 16
-"""A slow endpoint is waited for; all else takes processor time, and is not to miss its deadline for that."""
+AT_ONCE = 4  # with more, a behaviour that takes much processor time would make others miss the deadline
 PLANT = PlantSettings(_env_file=None, plant_language="zh", plant_timezone="Asia/Shanghai")
 
 
-def measured(names: Iterable[str], url: str, loop: LoopThread, at_once: int = AT_ONCE) -> list[Run]:
+def measured(names: Iterable[str], url: str, loop: LoopThread) -> list[Run]:
     """One alarm for each behaviour and set-up, its line without a roster."""
     jobs = [Job(_scenario(name), setup, _limits(name, url)) for name in names for setup in SETUPS]
     with tempfile.TemporaryDirectory() as folder:
-        evaluation = Evaluation(Path(folder), jobs, PLANT, at_once)
+        evaluation = Evaluation(Path(folder), jobs, PLANT, AT_ONCE)
         loop.run(evaluation.work(lambda: None))
     return evaluation.runs
 
@@ -72,14 +71,13 @@ def grouped(run: Run) -> Run:
 def main() -> None:
     logging.basicConfig(handlers=[logging.NullHandler()])
     runs: list[Run] = []
-    loop = LoopThread(AT_ONCE_WAITING)
+    loop = LoopThread(AT_ONCE)
     try:
         with AnyEndpoint(fit(ALL)) as endpoint:
             for kind in dict.fromkeys(name.partition("/")[0] for name in ALL):
                 names = [name for name in ALL if name.partition("/")[0] == kind]
                 sys.stderr.write(f"{kind}: {len(names)} behaviours in {len(SETUPS)} set-ups\n")
-                at_once = AT_ONCE_WAITING if kind == "slow endpoint" else AT_ONCE
-                runs += measured(names, endpoint.url, loop, at_once)
+                runs += measured(names, endpoint.url, loop)
     finally:
         loop.close()
     labels = [setup.label for setup in SETUPS]

@@ -17,15 +17,17 @@ from db.queries import plant
 from tools.catalogue import text
 from tools.context import AlarmContext
 from tools.ledger import MAX_MODEL_PARTS
-from tools.look_up import look_up
+from tools.look_up import Search, look_up
 from tools.result import PartFacts, ToolResult
+
+Stocked = SparePart | plant.Part
 
 NEAR_SCORE = 80.0
 """Least likeness (0 to 100) of a near name."""
 MIN_NEAR = 3
 """A shorter name is part of too many others to be near one of them."""
-_key = functools.lru_cache(maxsize=65_536)(comparable)
-"""A store's names are compared anew at each look-up."""
+_key = functools.lru_cache(maxsize=500_000)(comparable)
+"""A store's names are compared anew at each look-up; of one with more names than this, none would be kept."""
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -51,9 +53,16 @@ async def query_spare_parts(runtime: ToolRuntime[AlarmContext], part: str) -> tu
     return result.to_text(), result
 
 
-def answer(context: AlarmContext, session: Session, part: str) -> ToolResult:
+def answer(context: AlarmContext, session: Session, part: str) -> ToolResult | Search[list[plant.Part]]:
+    """At once where a part is asked for as the store writes it; else the name is compared with all others."""
+    exact = plant.part_called(session, part)
+    if exact is not None:
+        return _result(context, part, match(part, [exact]))
+    return Search(plant.parts, lambda store: _result(context, part, match(part, store)))
+
+
+def _result(context: AlarmContext, part: str, facts: PartFacts | None) -> ToolResult:
     language = context.language
-    facts = match(part, plant.parts(session))
     if facts is None:
         return ToolResult.not_found(
             text(language, "part.not_found", part=part), text(language, "part.next_missing")
@@ -64,7 +73,7 @@ def answer(context: AlarmContext, session: Session, part: str) -> ToolResult:
     return ToolResult.success(message, text(language, "part.next"), facts)
 
 
-def match(wanted: str, parts: Iterable[SparePart]) -> PartFacts | None:
+def match(wanted: str, parts: Iterable[Stocked]) -> PartFacts | None:
     """The part of that number, name or alias; else the one of a near name, unless two are equally near."""
     parts = list(parts)
     key = comparable(wanted)
@@ -73,17 +82,22 @@ def match(wanted: str, parts: Iterable[SparePart]) -> PartFacts | None:
     for name, part in numbers + names:
         if _key(name) == key:
             return _facts(name, part, score=100.0)
-    words, letters = _words(wanted), set(key)
+    words = _words(wanted)
     near = [
         (_likeness(key, words, name), name, part)
         for name, part in names
-        if len(key) >= MIN_NEAR and (letters <= set(_key(name)) or letters >= set(_key(name)))
+        if len(key) >= MIN_NEAR and _letters_in(key, _key(name))
     ]
     best = max((score for score, _name, _part in near), default=0.0)
     nearest = [(name, part) for score, name, part in near if score == best >= NEAR_SCORE]
     if not nearest or len({part.number for _name, part in nearest}) > 1:
         return None
     return _facts(*nearest[0], score=round(best, 1))
+
+
+def _letters_in(one: str, other: str) -> bool:
+    """Whether all letters of one of them are in the other, as stripping finds out in no time."""
+    return not one.strip(other) or not other.strip(one)
 
 
 def _likeness(wanted: str, wanted_words: str, name: str) -> float:
@@ -103,7 +117,7 @@ def _words(name: str) -> str:
     return utils.default_process(unicodedata.normalize("NFKC", name))
 
 
-def _facts(matched_as: str, part: SparePart, score: float) -> PartFacts:
+def _facts(matched_as: str, part: Stocked, score: float) -> PartFacts:
     return PartFacts(
         number=part.number,
         name=part.name,

@@ -1,5 +1,6 @@
 """Step 1: what the equipment manual says of the alarm's fault code."""
 
+import functools
 import re
 import unicodedata
 
@@ -13,7 +14,7 @@ from db.models.plant import ManualEntry
 from db.queries import plant
 from tools.catalogue import listed, text
 from tools.context import AlarmContext
-from tools.look_up import look_up
+from tools.look_up import Search, look_up
 from tools.result import ManualFacts, ManualItem, ToolResult
 
 SYMPTOM_SCORE = 80.0
@@ -43,7 +44,7 @@ async def search_manual(
     return result.to_text(), result
 
 
-def answer(context: AlarmContext, session: Session) -> ToolResult:
+def answer(context: AlarmContext, session: Session) -> ToolResult | Search[list[ManualEntry]]:
     language, code = context.language, context.alarm.code_key
     entries, of_other_class = by_code(session, code, context.equipment_class)
     if len(entries) == 1 and not of_other_class:
@@ -56,7 +57,14 @@ def answer(context: AlarmContext, session: Session) -> ToolResult:
         message = text(language, "manual.several", code=code, count=len(entries), classes=classes)
         facts = _facts(entries, "code", ambiguous=True)
         return ToolResult.success(message, text(language, "manual.next_ambiguous"), facts)
-    similar = by_symptom(session, context.alarm.message, context.equipment_class)
+    if not _phrases(context.alarm.message):
+        return _by_symptom(context, [])
+    return Search(plant.manual_all, lambda everything: _by_symptom(context, everything))
+
+
+def _by_symptom(context: AlarmContext, everything: list[ManualEntry]) -> ToolResult:
+    language, code = context.language, context.alarm.code_key
+    similar = by_symptom(everything, context.alarm.message, context.equipment_class)
     if similar:
         message = text(
             language,
@@ -90,14 +98,13 @@ def by_code(session: Session, code_key: str, equipment_class: str) -> tuple[list
     return ([], False) if wanted in known else (entries, True)
 
 
-def by_symptom(session: Session, message: str, equipment_class: str) -> list[ManualEntry]:
+def by_symptom(everything: list[ManualEntry], message: str, equipment_class: str) -> list[ManualEntry]:
     """The entries of which a phrase, of the title or the symptoms, reads like one of the alarm's message,
     best first. Whole texts are not compared: two long ones always share a few words."""
     wanted = list(dict.fromkeys(_phrases(message)))[:MAX_PHRASES]
-    entries = plant.manual_all(session) if wanted else []
     key = comparable(equipment_class)
-    own = [entry for entry in entries if comparable(entry.equipment_class) == key]
-    entries = own or entries  # a class that the manual does not know rules nothing out
+    own = [entry for entry in everything if comparable(entry.equipment_class) == key]
+    entries = own or everything  # a class that the manual does not know rules nothing out
     phrases = [(phrase, n) for n, entry in enumerate(entries) for phrase in _entry_phrases(entry)]
     best: dict[int, float] = {}
     for scorer, least, worth in _WAYS:
@@ -118,6 +125,7 @@ def _entry_phrases(entry: ManualEntry) -> list[str]:
     return _phrases(f"{entry.title}\n{entry.symptoms}")
 
 
+@functools.lru_cache(maxsize=50_000)
 def _phrases(written: str) -> list[str]:
     parts = _BETWEEN_PHRASES.split(unicodedata.normalize("NFKC", written))
     return [phrase for phrase in map(utils.default_process, parts) if _weight(phrase) >= WHOLE_WEIGHT]

@@ -15,6 +15,7 @@ from db.session import Database
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Rows = TypeVar("Rows")
 
 STATEMENT_SECONDS = 1.0
 BACKSTOP_SECONDS = 2.0
@@ -47,6 +48,7 @@ class Sources:
     def __init__(self, database: Database, width: int = 8) -> None:
         self.database = database
         self._slots = asyncio.Semaphore(width)
+        self._search = asyncio.Lock()
         self._rests_until: dict[str, float] = {}
 
     async def ask(self, question: Callable[[Session], Answer], source: str | None = None) -> Answer:
@@ -77,6 +79,22 @@ class Sources:
     def _read(self, question: Callable[[Session], Answer]) -> Answer:
         with self.database.reading(timeout_seconds=STATEMENT_SECONDS) as session:
             return question(session)
+
+    async def search(
+        self, read: Callable[[Session], Rows], compare: Callable[[Rows], Answer], source: str | None = None
+    ) -> Answer:
+        """Read a whole table and go through it. Raises SourceDownError, whatever went wrong.
+
+        One after the other: both keep the processor busy, and of many at once each would take as long as if
+        the source were down. Only the reading is the source's time.
+        """
+        async with self._search:
+            rows = await self.ask(read, source)
+            try:
+                return await asyncio.to_thread(compare, rows)
+            except Exception as error:
+                logger.warning("an answer could not be worked out: %s", type(error).__name__)
+                raise SourceDownError(type(error).__name__) from error
 
     async def write(self, change: Callable[[Session], Answer]) -> Answer:
         """One writing transaction in a thread. Its errors are the caller's."""

@@ -20,8 +20,9 @@ from worker.settings import AgentSettings
 
 Agent = CompiledStateGraph[Any, AlarmContext, Any, Any]
 
-RECURSION_LIMIT = 200
-"""Graph steps; never met by design (the calls are bounded by the handover), there if that is wrong."""
+RECURSION_LIMIT = 2_000
+"""Graph steps, three or four a turn. Never met by design: the handover bounds a model's turns (100 at most),
+and the runbook asks for eight parts in one. There if that is wrong."""
 
 
 def build_agent(model: BaseChatModel, settings: AgentSettings, language: Language) -> Agent:

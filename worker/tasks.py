@@ -12,6 +12,7 @@ QUEUE = "andon"
 and `_kombu.*`, so a second Celery application wants a database of its own."""
 
 PRIORITY_STEPS = (0, 3, 6, 9)
+"""kombu serves 0 first, and takes a priority in between for the step below it."""
 
 
 def queue_lists() -> list[str]:
@@ -36,5 +37,15 @@ def send(app: Celery, alarm: DueAlarm) -> None:
         "event_id": alarm.event_id,
     }
     app.send_task(
-        HANDLE_ALARM, kwargs={"alarm_id": alarm.id}, argsrepr="()", kwargsrepr=repr(shown), retry=False
+        HANDLE_ALARM,
+        kwargs={"alarm_id": alarm.id},
+        argsrepr="()",
+        kwargsrepr=repr(shown),
+        priority=_priority(alarm.severity),
+        retry=False,
     )
+
+
+def _priority(severity: int) -> int:
+    """0 to 9: what was sent before, of less severe alarms, does not keep a severe one waiting."""
+    return 9 - min(9, (severity - 1) // 100)

@@ -16,6 +16,7 @@ from db.plant.moments import dates, end_time, start_time
 from db.plant.problems import shown
 
 MAX_TEXT_CHARACTERS = 4000
+MAX_SUGGESTED_PARTS = 50
 MAX_COUNT = 2**31 - 1  # what an integer column holds
 
 
@@ -48,6 +49,14 @@ def _part_names(text: str) -> list[str]:
     return _items(text, _length(SparePart.name))
 
 
+def _suggested_parts(text: str) -> list[str]:
+    """Each of them is asked for at each alarm of this code."""
+    names = _part_names(text)
+    if len(names) > MAX_SUGGESTED_PARTS:
+        raise ValueError(f"has {len(names)} items; at most {MAX_SUGGESTED_PARTS} are taken")
+    return names
+
+
 def _count(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,10})(?:\.0+)?", unicodedata.normalize("NFKC", text))
     if found is None or int(found[1]) > MAX_COUNT:
@@ -62,6 +71,7 @@ def _dates(text: str, info: ValidationInfo) -> list[date]:
 
 Items = Annotated[list[str], BeforeValidator(_items)]
 PartNames = Annotated[list[str], BeforeValidator(_part_names)]
+SuggestedParts = Annotated[list[str], BeforeValidator(_suggested_parts)]
 Count = Annotated[int, BeforeValidator(_count)]
 
 
@@ -102,7 +112,7 @@ class ManualRow(Row):
     causes: Items
     safety: Items
     steps: Items
-    parts: PartNames
+    parts: SuggestedParts
 
     def values(self) -> Iterator[dict[str, Any]]:
         yield self.model_dump() | {"code_key": normalise(self.fault_code)}

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from datetime import date
+from typing import NamedTuple
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from db.codes import comparable
@@ -46,8 +47,31 @@ def roster(session: Session, line_name: str, dates: Collection[date]) -> list[Ro
     return list(session.scalars(query.order_by(*order)).all())
 
 
-def parts(session: Session) -> list[SparePart]:
-    return list(session.scalars(select(SparePart).order_by(SparePart.number)).all())
+class Part(NamedTuple):
+    """A row of the store. Of a large one, objects that the session looks after take a second to make."""
+
+    number: str
+    name: str
+    aliases: list[str]
+    quantity: int
+    unit: str
+    location: str
+    minimum: int
+
+
+_PART = [getattr(SparePart, name) for name in Part._fields]
+
+
+def parts(session: Session) -> list[Part]:
+    return [Part._make(row) for row in session.execute(select(*_PART).order_by(SparePart.number))]
+
+
+def part_called(session: Session, wanted: str) -> Part | None:
+    """The part of this very number, else the first of this very name."""
+    is_number = SparePart.number == wanted
+    query = select(*_PART).where(or_(is_number, SparePart.name == wanted))
+    row = session.execute(query.order_by(is_number.desc(), SparePart.number).limit(1)).first()
+    return Part._make(row) if row is not None else None
 
 
 def equipment(session: Session, line_name: str) -> list[Equipment]:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from db.session import Database
+from tests.contexts import an_entry
 from tests.endpoint import Conversation, Endpoint, Message, good, says, walks_the_calendar
 from tests.line import Line, LookUps, close_models, statuses
 from tests.support import an_alarm, only_postgresql
@@ -265,3 +266,24 @@ def test_only_the_budget_of_model_calls_is_spent(plant: Database) -> None:
         assert server.requests["dawdles"] == 3
     assert (order["handover_reason"], order["model_calls"]) == ("model_calls_spent", 3)
     assert (order["input_tokens"], order["output_tokens"]) == (300, 30)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_model_that_may_take_a_hundred_turns_takes_them_and_a_long_list_of_parts_is_asked_for(
+    plant: Database,
+) -> None:
+    names = [f"零件{n}号" for n in range(60)]
+    with plant.writing() as session:
+        session.add(an_entry("E777", "贴合机", "多处磨损", parts=names))
+
+    def one_part_every_other_turn(conversation: Conversation) -> Message:
+        if conversation.turn == 0:
+            return says("", ("search_manual", {}), ("query_shift", {}))
+        return says("", ("query_spare_parts", {"part": names[conversation.turn // 2]}))
+
+    with Endpoint({"slow": one_part_every_other_turn}) as endpoint:
+        order = Line(plant, "slow", endpoint.url, agent_max_model_calls=100).order(
+            an_alarm(fault_code="E777")
+        )
+    assert (order["handover_reason"], order["model_calls"]) == ("model_calls_spent", 100)
+    assert order["steps"][2]["calls"] == len(names)

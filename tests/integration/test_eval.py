@@ -1,6 +1,7 @@
 """`alarm-worker eval`, over HTTP with scripted models: what it measures, and that nothing can hang it."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,13 +11,14 @@ from typing import Any
 import pytest
 
 from db.settings import PlantSettings
-from tests.endpoint import Behaviour, Reply, good, walks_the_calendar
+from tests.endpoint import Behaviour, Reply, completion, good, walks_the_calendar
 from tests.eval_models import AnyEndpoint, fit
 from tests.eval_table import by_kind, measured
 from tests.line import shared_loop
 from tests.misbehaviour import ALL
 from tests.misbehaviour.ways import bad_reply
 from tests.processes import environment
+from tests.support import eventually
 from worker.eval.run import Evaluation, Job, Run
 from worker.eval.scenarios import SCENARIOS
 from worker.eval.setups import SETUPS
@@ -26,6 +28,7 @@ from worker.settings import AgentSettings
 BEHAVIOURS: dict[str, Behaviour] = {
     "good": good,
     "loops/calendar": walks_the_calendar,
+    "late": lambda conversation: Reply.json(completion(good(conversation)), pause_before_seconds=0.2),
     "hangs": bad_reply(Reply(pause_before_seconds=60)),
 }
 ONE_OF_EACH_STATE = list({scenario.missing: scenario for scenario in SCENARIOS}.values())
@@ -125,6 +128,30 @@ def test_the_command_reports_all_scenarios_as_json_and_keeps_them_in_a_file(
     (layers,) = report["setups"]
     assert (layers["setup"], layers["orders_correct"], layers["steps_right"]) == ("layers", 24, 96)
     assert {row["scenario"] for row in report["results"]} == {scenario.name for scenario in SCENARIOS}
+
+
+def test_ctrl_c_ends_the_command_and_shows_what_was_measured_until_then(endpoint: AnyEndpoint) -> None:
+    before = endpoint.requests["late"]
+    command = [
+        sys.executable,
+        "-m",
+        "worker.cli",
+        "eval",
+        "--setup",
+        "layers",
+        "--json",
+        "--concurrency",
+        "2",
+    ]
+    env = environment(LLM_MODEL="late", OPENAI_BASE_URL=endpoint.url)
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        eventually(lambda: endpoint.requests["late"] >= before + 9, 60)  # the third alarm is being handled
+        running.send_signal(signal.SIGINT)
+        output, errors = running.communicate(timeout=30)
+    assert (running.returncode, errors) == (130, b"")
+    report = json.loads(output)
+    assert 2 <= report["alarms_handled"] < report["alarms_planned"]
+    assert report["setups"][0]["orders_correct"] == report["alarms_handled"]
 
 
 def test_the_command_without_a_model_says_what_it_wants() -> None:

@@ -118,7 +118,7 @@ def look_ups_beyond(database: Database, look_ups: LookUps, recorded: Recorded) -
     taken = {
         "manual_entry": recorded.of(StepName.SEARCH_MANUAL) * 2,  # by code, and without one, by symptom
         "roster_entry": recorded.of(StepName.QUERY_SHIFT),
-        "spare_part": recorded.of(StepName.QUERY_SPARE_PARTS),
+        "spare_part": recorded.of(StepName.QUERY_SPARE_PARTS) * 2,  # by name, and without one, by likeness
     }
     there = set(inspect(database.engine).get_table_names())
     return {

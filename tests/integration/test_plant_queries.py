@@ -114,6 +114,20 @@ def test_parts_come_by_number_with_a_stock_of_nothing_among_them(database: Datab
     ]
 
 
+def test_a_part_that_is_called_by_its_very_number_or_name_is_found_at_once(database: Database) -> None:
+    facts = {"aliases": ["甲"], "quantity": 1, "unit": "块", "location": "A-01", "minimum": 2}
+    fill(
+        database,
+        SparePart(number="A1", name="A-2", **facts),
+        SparePart(number="A-1", name="触摸屏", **facts),
+        SparePart(number="A-2", name="触摸屏", **facts),
+    )
+    wanted = {"A1": "A1", "A-1": "A-1", "A-2": "A-2", "触摸屏": "A-1", "a-1": None, "甲": None, "": None}
+    with database.reading() as session:
+        found = {name: plant.part_called(session, name) for name in wanted}
+    assert {name: part.number if part else None for name, part in found.items()} == wanted
+
+
 @pytest.mark.parametrize("table", ["manual_entry", "roster_entry", "spare_part", "equipment"])
 def test_a_missing_table_is_an_error_and_not_an_empty_answer(database: Database, table: str) -> None:
     with database.writing() as session:

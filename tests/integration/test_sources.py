@@ -5,18 +5,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import insert, text
 from sqlalchemy.orm import Session
 
 from db.models.order import StepName
+from db.models.plant import SparePart
 from db.session import SQLITE_BUSY_SECONDS, Database
 from tests.contexts import a_context
 from tests.support import only_postgresql
 from tools import query_shift, query_spare_parts, search_manual
 from tools.context import AlarmContext
-from tools.look_up import look_up
+from tools.look_up import Search, look_up
 from tools.result import ToolResult
 from tools.sources import SourceDownError, Sources
 
@@ -32,7 +34,7 @@ only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def ask(database: Database, step: StepName, context: AlarmContext | None = None) -> ToolResult:
     """One look-up of that step, as its tool does it."""
     context = context or a_context(database)
-    answers: dict[StepName, Callable[[Session], ToolResult]] = {
+    answers: dict[StepName, Callable[[Session], ToolResult | Search[Any]]] = {
         StepName.SEARCH_MANUAL: lambda session: search_manual.answer(context, session),
         StepName.QUERY_SHIFT: lambda session: query_shift.answer(context, session, datetime.now(UTC)),
         StepName.QUERY_SPARE_PARTS: lambda session: query_spare_parts.answer(context, session, "触摸屏"),
@@ -192,3 +194,42 @@ def test_a_writing_transactions_error_is_the_callers_and_nothing_is_kept(plant: 
 def test_a_writing_transaction_is_committed_at_its_end(plant: Database) -> None:
     asyncio.run(Sources(plant).write(lambda session: session.execute(text("DELETE FROM spare_part"))))
     assert asyncio.run(Sources(plant).ask(one_part)) == 0
+
+
+@only_sqlite
+@pytest.mark.parametrize(("wanted", "status"), [("零件4711 传感", "success"), ("触摸屏驱动", "not_found")])
+def test_a_large_store_that_many_alarms_ask_at_once_is_not_taken_for_one_that_is_down(
+    database: Database, wanted: str, status: str
+) -> None:
+    names = {"aliases": ["别名", "alias"], "quantity": 1, "unit": "件", "location": "A", "minimum": 0}
+    with database.writing() as session:
+        rows = [{"number": f"SP-{n}", "name": f"零件{n} 传感器"} | names for n in range(5_000)]
+        session.execute(insert(SparePart), rows)
+    sources = Sources(database)
+
+    async def one_alarm(n: int) -> str:
+        context = a_context(database)
+        context.sources = sources
+        question = context.ledger.question(StepName.QUERY_SPARE_PARTS, wanted)
+        return (
+            await look_up(
+                context, question, lambda session: query_spare_parts.answer(context, session, wanted)
+            )
+        ).status
+
+    async def all_alarms() -> list[str]:
+        return await asyncio.gather(*(one_alarm(n) for n in range(32)))
+
+    assert asyncio.run(all_alarms()) == [status] * 32
+
+
+@only_sqlite
+def test_an_answer_that_cannot_be_worked_out_is_unavailable_and_the_source_is_not(plant: Database) -> None:
+    def broken(_rows: object) -> ToolResult:
+        raise RecursionError
+
+    context = a_context(plant)
+    question = context.ledger.question(StepName.QUERY_SPARE_PARTS, "触摸屏")
+    result = asyncio.run(look_up(context, question, lambda _session: Search(one_part, broken)))
+    assert result.status == "unavailable"
+    assert ask(plant, StepName.QUERY_SPARE_PARTS, context).status == "success"

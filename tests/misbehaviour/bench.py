@@ -1,6 +1,7 @@
 """Alarms through the whole path, from claim to order, one for each misbehaviour."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ class Bench:
                     case,
                     outcome,
                     orders.show(session, alarm.event_id, alarm.source) if "settled" in outcome else {},
-                    took[alarm_id],
+                    took.get(alarm_id, math.inf),
                     after[case.name] - before[case.name],
                 )
                 for case, alarm, alarm_id, outcome in zip(cases, alarms, ids, outcomes, strict=True)

@@ -43,6 +43,19 @@ def test_what_the_line_relies_on_is_set() -> None:
     assert options["socket_keepalive"] is True
 
 
+def test_a_severe_alarm_does_not_wait_for_those_that_were_sent_before_it(broker_url: str) -> None:
+    app = an_app(broker_url)
+    severities = (1, 100, 101, 400, 401, 700, 701, 1000)
+    for severity in severities:
+        tasks.send(app, DueAlarm(severity, "L", "E1", "e", severity))
+    with redis.Redis.from_url(broker_url) as client:
+        assert [client.llen(name) for name in tasks.queue_lists()] == [2, 2, 2, 2]
+    with app.connection_for_read() as connection, connection.SimpleQueue(tasks.QUEUE) as queue:
+        begun = [queue.get(timeout=5).payload[1]["alarm_id"] for _ in severities]
+    assert begun == [701, 1000, 401, 700, 101, 400, 1, 100]
+    app.close()
+
+
 def test_a_task_says_in_plain_words_which_alarm_it_is_for(broker_url: str) -> None:
     alarm = DueAlarm(7, "交互屏组装A线", "E401", "e-1\n", 700)
     app = an_app(broker_url)
@@ -80,7 +93,7 @@ def test_a_socket_is_a_broker_too() -> None:
             app = an_app(url)
             tasks.send(app, DueAlarm(7, "交互屏组装A线", "E401", "e-1", 700))
             with connect(url) as client:
-                assert client.llen(tasks.QUEUE) == 1
+                assert sum(client.llen(name) for name in tasks.queue_lists()) == 1
             with app.connection_for_read() as connection, connection.SimpleQueue(tasks.QUEUE) as queue:
                 queue.get(timeout=5).ack()
             app.close()

@@ -66,6 +66,7 @@ WRONG_ROWS = [
     ("equipment.csv", "L,,c,A", r"column name: is empty; wants text"),
     ("manual.csv", f"E1,c,{'t' * 301},,,,,", r"column title: is 301 characters long; at most 300 fit"),
     ("manual.csv", "E1,c,t,s,a,b,c,x|　|y", r"column parts: .* has an empty item"),
+    ("manual.csv", "E1,c,t,s,a,b,c," + "|".join("x" * 51), r"column parts: .* has 51 items; at most 50 are"),
 ]  # fmt: skip
 
 

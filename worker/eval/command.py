@@ -58,25 +58,26 @@ def _measured(
     jobs = [Job(scenario, setup, limits) for _ in range(runs) for scenario in SCENARIOS for setup in setups]
     loop = LoopThread(at_once)
     with tempfile.TemporaryDirectory(prefix="andon-eval-", ignore_cleanup_errors=True) as folder:
+        evaluation = Evaluation(Path(folder), jobs, plant, at_once)
         try:
-            evaluation = Evaluation(Path(folder), jobs, plant, at_once)
             with _progress(len(jobs)) as tick:
                 loop.run(evaluation.work(tick))
         except KeyboardInterrupt:
             if not evaluation.runs:
                 raise
         finally:
+            ended = list(evaluation.runs)  # a run that is cancelled now would end as if it had failed
             loop.close()
     return {
         "model": limits.llm_model,
         "scenarios": len(SCENARIOS),
         "runs": runs,
         "alarms_planned": len(jobs),
-        "alarms_handled": len(evaluation.runs),
+        "alarms_handled": len(ended),
         "max_model_calls": limits.agent_max_model_calls,
         "deadline_seconds": limits.agent_deadline_seconds,
-        "setups": [figures(setup, evaluation.runs) for setup in setups],
-        "results": [run.row() for run in evaluation.runs],
+        "setups": [figures(setup, ended) for setup in setups],
+        "results": [run.row() for run in ended],
     }
 
 
