@@ -77,8 +77,8 @@ class Dispatcher:
             for name in self._queue_lists:
                 pipeline.llen(name)
             queued: int = sum(pipeline.execute())
-        now = datetime.now(UTC)
         with self._database.writing() as session:
+            now = datetime.now(UTC)  # when it is our turn, not when we began to wait for it
             fresh = dispatch.outstanding(session, now, self._redispatch_after)
             room = self._most - max(fresh, queued)
             due = dispatch.take_due(session, room, now, self._redispatch_after) if room > 0 else []

@@ -56,12 +56,12 @@ class Handler:
 
     async def handle(self, alarm_id: int) -> str:
         """What became of it, in a few words for the log. Faults of the database are the caller's."""
-        now = datetime.now(UTC)
         if self._stopping:
-            await self._sources.write(lambda session: lease.undispatch(session, alarm_id, now))
+            await self._sources.write(lambda session: lease.undispatch(session, alarm_id, datetime.now(UTC)))
             return "not begun: this worker is stopping"
+        # The clock is read once it is our turn to write: a lease must not run out while it waits for that.
         alarm = await self._sources.write(
-            lambda session: lease.claim(session, alarm_id, self._owner, now, self._lease)
+            lambda session: lease.claim(session, alarm_id, self._owner, datetime.now(UTC), self._lease)
         )
         if alarm is None:
             return "skipped: another attempt has it, or it is settled"

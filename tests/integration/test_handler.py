@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -189,3 +190,27 @@ def test_the_lease_is_kept_while_the_equipment_list_does_not_answer(plant: Datab
         other.rollback()
     assert alarm.lease_until is not None
     assert alarm.lease_until > datetime.now(UTC), "three tries took longer than the lease of a second"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_lease_begins_when_it_is_written_however_long_that_had_to_wait(
+    database: Database, database_url: str
+) -> None:
+    left: list[float] = []
+
+    async def looks_at_its_lease(_handler: Handler, context: AlarmContext) -> None:
+        until = the_alarm(database).lease_until
+        assert until is not None
+        left.append((until - datetime.now(UTC)).total_seconds())
+        context.ledger.order_id = "an order"
+
+    (alarm_id,) = accepted(database, an_alarm(), now=datetime.now(UTC))
+    other = Database(database_url)
+    with ThreadPoolExecutor(1) as thread:
+        with other.writing():
+            attempted = thread.submit(attempt, database, looks_at_its_lease, alarm_id)
+            with pytest.raises(TimeoutError):
+                attempted.result(1.5)
+        other.close()
+        assert attempted.result(20) == "settled: an order"
+    assert left[0] > 0, "the lease of a second was over before it began"

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -33,11 +32,11 @@ def test_help_loads_nothing_heavy(command: list[str]) -> None:
     assert json.loads(output.splitlines()[-1]) == []
 
 
-@pytest.mark.parametrize("module", ["producers.cli", "worker.cli", "db.cli", "db.cli_orders"])
-def test_the_help_of_every_command_answers_at_once(module: str) -> None:
-    quickest = 60.0
-    for _ in range(5):
-        began = time.monotonic()
-        subprocess.check_output([sys.executable, "-m", module, "--help"], env=environment(), timeout=30)
-        quickest = min(quickest, time.monotonic() - began)
-    assert quickest < 0.5
+@pytest.mark.parametrize("module", ["producers.cli", "db.cli", "db.cli_orders"])
+def test_the_help_of_every_other_command_loads_nothing_heavy(module: str) -> None:
+    probe = PROBE.replace("worker.cli", module)
+    output = subprocess.check_output(
+        [sys.executable, "-c", probe, "--help"], env=environment(), text=True, timeout=30
+    )
+    assert "Usage:" in output
+    assert json.loads(output.splitlines()[-1]) == []
