@@ -14,6 +14,14 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 SQLITE_BUSY_SECONDS = 20
+POSTGRESQL_CONNECTION = {
+    "connect_timeout": 5,
+    # A server that is gone without a word (a pulled plug, a fail-over) would be waited for by the hour.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 
 
 class Database:
@@ -31,7 +39,8 @@ class Database:
             options["connect_args"] = {"timeout": SQLITE_BUSY_SECONDS}
         else:
             options["pool_pre_ping"] = True
-            options["connect_args"] = {"connect_timeout": 5}
+            own = {name: value for name, value in POSTGRESQL_CONNECTION.items() if name not in parsed.query}
+            options["connect_args"] = own
         self.url = parsed
         self.engine: Engine = create_engine(parsed, **options)
         self._turns = _Turns() if self.is_sqlite else nullcontext()

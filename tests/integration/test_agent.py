@@ -229,7 +229,9 @@ def test_part_names_invented_without_end_leave_no_trace_on_what_the_order_lacks(
         order = Line(plant, "invents", server.url).order(an_alarm())
     assert statuses(order) == NO_ROSTER
     assert follow_ups(order) == [("missing", "query_shift", "交互屏组装A线")]
-    assert look_ups.of("spare_part") <= 6  # five of the model's own and the manual's
+    parts = next(step for step in order["steps"] if step["step"] == "query_spare_parts")
+    assert parts["calls"] == 6  # five of the model's own and the manual's
+    assert look_ups.of("spare_part") <= 2 * 6  # by the very name, and where none has it, by near ones
 
 
 def test_an_endpoint_that_is_not_there_is_a_handover(plant: Database) -> None:
