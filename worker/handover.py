@@ -110,7 +110,7 @@ def hand_over(context: AlarmContext, reason: str) -> None:
     """From here on the runbook has the turns; a handover hides a fault, so it is logged with its reason."""
     run = context.run
     logger.warning(
-        "alarm %d (%s %s): handed over from %s to the runbook after %d model calls: %s",
+        "alarm %d (%r %r): handed over from %s to the runbook after %d model calls: %s",
         context.alarm.id,
         context.alarm.line_name,
         context.alarm.fault_code,

@@ -45,3 +45,11 @@ def test_a_handover_is_logged_with_who_why_and_which_alarm(caplog: pytest.LogCap
     assert (context.run.planner, context.run.handover_reason) == (RUNBOOK, "no_new_facts")
     for word in ("alarm 1", "E401", "a-model", "3 model calls", "no_new_facts"):
         assert word in caplog.text
+
+
+def test_an_alarm_cannot_write_log_lines_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    context = a_context_without_sources(line_name="线\n2026 ERROR 伪造\x1b[2J", fault_code="E\u202e401")
+    hand_over(context, "no_new_facts")
+    assert len(caplog.messages[0].splitlines()) == 1
+    assert "\x1b" not in caplog.messages[0]
+    assert "\u202e" not in caplog.messages[0]
