@@ -11,7 +11,7 @@ class SchemaError(DatabaseError):
     """Raised when the database's tables are not the ones that this version wants."""
 
 
-class LeaseLost(DatabaseError):  # noqa: N818
+class LeaseLost(DatabaseError):
     """Raised when an attempt wants to write but no longer holds its alarm."""
 
     def __init__(self, alarm_id: int, attempt: int) -> None:
@@ -20,7 +20,7 @@ class LeaseLost(DatabaseError):  # noqa: N818
         self.attempt = attempt
 
 
-class UnknownOrder(DatabaseError):  # noqa: N818
+class UnknownOrder(DatabaseError):
     """Raised when no work order has the given order id or event id."""
 
     def __init__(self, key: str, source: str | None = None) -> None:
@@ -41,7 +41,7 @@ class NoOrderYet(UnknownOrder):
         self.status = status
 
 
-class AmbiguousEvent(DatabaseError):  # noqa: N818
+class AmbiguousEvent(DatabaseError):
     """Raised when several sources sent the given event id, each with an order of its own."""
 
     def __init__(self, event_id: str, sources: Sequence[str]) -> None:
@@ -51,7 +51,7 @@ class AmbiguousEvent(DatabaseError):  # noqa: N818
         self.sources = tuple(sources)
 
 
-class ForbiddenTransition(DatabaseError):  # noqa: N818
+class ForbiddenTransition(DatabaseError):
     """Raised when an order may not go from its status to the wanted one."""
 
     def __init__(self, order_id: str, from_status: str, to_status: str, allowed: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ class ForbiddenTransition(DatabaseError):  # noqa: N818
         self.allowed = tuple(allowed)
 
 
-class StatusConflict(DatabaseError):  # noqa: N818
+class StatusConflict(DatabaseError):
     """Raised when somebody else moved an order between the reading of its status and the writing."""
 
     def __init__(self, order_id: str, read: str, wanted: str) -> None:
@@ -76,7 +76,7 @@ class StatusConflict(DatabaseError):  # noqa: N818
         self.wanted = wanted
 
 
-class UnknownFollowUp(DatabaseError):  # noqa: N818
+class UnknownFollowUp(DatabaseError):
     """Raised when no follow-up has the given id."""
 
     def __init__(self, follow_up_id: int) -> None:
@@ -84,7 +84,7 @@ class UnknownFollowUp(DatabaseError):  # noqa: N818
         self.follow_up_id = follow_up_id
 
 
-class FollowUpClosed(DatabaseError):  # noqa: N818
+class FollowUpClosed(DatabaseError):
     """Raised when a follow-up that is no longer open is to be closed."""
 
     def __init__(self, follow_up_id: int, status: str) -> None:
@@ -93,7 +93,7 @@ class FollowUpClosed(DatabaseError):  # noqa: N818
         self.status = status
 
 
-class UnknownRejectedAlarm(DatabaseError):  # noqa: N818
+class UnknownRejectedAlarm(DatabaseError):
     """Raised when no rejected alarm has the given id."""
 
     def __init__(self, rejected_id: int) -> None:

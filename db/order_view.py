@@ -12,8 +12,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from db.cells import DOUBT, FAINT, Row, empty_table, local, mark, plain, priority, spaced, status_text
+from db.models.order import RUNBOOK
 
-RUNBOOK = "runbook"
 """The planner that writes from the manual; every other one is a model."""
 _INDENT = 2
 _PAIRS_FROM = 100

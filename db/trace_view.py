@@ -12,9 +12,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from db.cells import FAINT, Prose, Row, local, mark, plain, spaced
-from db.models.order import StepStatus
+from db.models.order import RUNBOOK, StepStatus
 
-RUNBOOK = "runbook"
 NOT_KEPT = "no account is kept of this attempt: it was made before there were any, or its worker died"
 NOT_YET = "still running: its account is kept when it ends"
 _BY = {

@@ -28,7 +28,7 @@ class ProducerError(Exception):
     """The root of what this package raises."""
 
 
-class UnreadableEvent(ProducerError):  # noqa: N818 - it is a verdict on what was sent
+class UnreadableEvent(ProducerError):
     """Raised when bytes are not an alarm event; `detail` names the field and what it wants."""
 
     def __init__(self, code: Unreadable, detail: str) -> None:

@@ -10,7 +10,7 @@ from producers.events import MAX_EVENT_BYTES, AlarmEvent, ProducerError, Unreada
 _MAX_COMPLAINTS = 20
 
 
-class BadRecording(ProducerError):  # noqa: N818 - it is a verdict on what was sent
+class BadRecording(ProducerError):
     """Raised when a recording cannot be read; its text has a line for each bad line of the file."""
 
 

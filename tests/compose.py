@@ -6,7 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic_settings import BaseSettings
 
+from db.settings import DatabaseSettings, PlantSettings
+from producers.settings import BrokerSettings
+from worker.settings import AgentSettings, WorkerSettings
+
+SETTINGS: list[type[BaseSettings]] = [
+    BrokerSettings,
+    DatabaseSettings,
+    PlantSettings,
+    AgentSettings,
+    WorkerSettings,
+]
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docker-compose.yml"
 

@@ -45,7 +45,9 @@ def a_context(
 ) -> AlarmContext:
     """The context of one attempt; `known` is what the equipment list has of the alarm's line."""
     settings = PlantSettings(_env_file=None, plant_language=language, plant_timezone=zone)
-    return AlarmContext.of(a_claimed_alarm(**alarm), settings, Sources(database), known or [])
+    context = AlarmContext.of(a_claimed_alarm(**alarm), settings, Sources(database))
+    context.learn(known or [])
+    return context
 
 
 def a_part(number: str, name: str, *aliases: str, quantity: int = 5, minimum: int = 2) -> SparePart:

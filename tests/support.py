@@ -68,7 +68,7 @@ def at_once(work: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
         return list(threads.map(run, todo))
 
 
-class _BrokenOff(Exception):  # noqa: N818
+class _BrokenOff(Exception):
     pass
 
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from db.codes import comparable
+from db.models.order import RUNBOOK
 from db.models.plant import Equipment
 from db.queries.lease import ClaimedAlarm
 from db.settings import Language, PlantSettings
 from tools.ledger import Ledger
 from tools.sources import Sources
 from tools.trace import Trace
-
-RUNBOOK = "runbook"
 
 
 @dataclass
@@ -56,27 +55,22 @@ class AlarmContext:
         return self.alarm.occurred_at.astimezone(self.plant.zone)
 
     @classmethod
-    def of(
-        cls, alarm: ClaimedAlarm, plant: PlantSettings, sources: Sources, known: list[Equipment]
-    ) -> "AlarmContext":
-        """`known` is the plant's equipment on the alarm's line; empty when the list cannot be read."""
+    def of(cls, alarm: ClaimedAlarm, plant: PlantSettings, sources: Sources) -> "AlarmContext":
+        """As the alarm has it; what the plant's equipment list knows is learned next."""
         context = cls(
             alarm=alarm,
             plant=plant,
             sources=sources,
             equipment_class=alarm.equipment_class,
             leader=None,
-            ledger=Ledger(
-                code=alarm.code_key,
-                line_name=alarm.line_name,
-                parts_fallback=alarm.equipment or alarm.equipment_class or alarm.code_key,
-            ),
+            ledger=Ledger(alarm.code_key, alarm.line_name, parts_fallback=alarm.code_key),
         )
-        context.learn(known)
+        context.learn([])
         return context
 
     def learn(self, known: list[Equipment]) -> None:
-        """Take what the equipment list says of the alarm's line. Before the first question is asked."""
+        """Take what the equipment list says of the alarm's line (nothing, when it cannot be read), before the
+        first question is asked."""
         alarm, key = self.alarm, comparable(self.alarm.equipment)
         spelled_alike = [item for item in known if comparable(item.name) == key]
         own = next((item for item in spelled_alike if item.name == alarm.equipment), None)

@@ -178,7 +178,7 @@ def _follow_up(context: AlarmContext, question: Question) -> FollowUpDraft | Non
         kind=kind,
         step=question.step,
         subject=subject,
-        subject_key=comparable(subject) or subject,
+        subject_key=comparable(subject),
         owner=text(context.language, owner),
         reason=result.message,
     )

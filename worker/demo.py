@@ -35,7 +35,7 @@ class DemoError(Exception):
     """Raised when the demo cannot show what it should; its text says why."""
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """Raised between two steps when somebody wants the demo to end."""
 
 

@@ -82,11 +82,7 @@ def _already_answered(context: AlarmContext, question: Question) -> ToolResult:
     language, result = context.language, question.result
     assert result is not None
     still_open = context.ledger.open_questions()
-    step = (
-        f"{still_open[0].step} ({still_open[0].subject})"
-        if still_open
-        else StepName.GENERATE_WORK_ORDER.value
-    )
+    step = still_open[0].label if still_open else StepName.GENERATE_WORK_ORDER.value
     return result.model_copy(
         update={
             "message": text(language, "guard.closed") + result.message,

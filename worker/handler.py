@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.errors import LeaseLost
+from db.models.order import RUNBOOK
 from db.queries import lease, plant, runs
 from db.queries.lease import ClaimedAlarm
 from db.settings import PlantSettings
-from tools.context import RUNBOOK, AlarmContext
+from tools.context import AlarmContext
 from tools.redaction import Redactor
 from tools.sources import SourceDownError, Sources
 from tools.trace import Trace
@@ -89,7 +90,7 @@ class Handler:
         self._stopping = True
 
     def _context(self, alarm: ClaimedAlarm) -> AlarmContext:
-        context = AlarmContext.of(alarm, self._plant, self._sources, [])
+        context = AlarmContext.of(alarm, self._plant, self._sources)
         context.run.planner = self._limits.llm_model or RUNBOOK
         context.run.trace = Trace(self._redactor)
         return context

@@ -10,7 +10,8 @@ from langchain.agents.middleware.types import AgentState, ModelRequest, ModelRes
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from tools.context import RUNBOOK, AlarmContext
+from db.models.order import RUNBOOK
+from tools.context import AlarmContext
 from worker.asking import Asking, NoAnswerError
 from worker.prompts import reminder
 from worker.repair import repaired

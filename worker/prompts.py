@@ -71,6 +71,6 @@ def alarm_prompt(context: AlarmContext) -> str:
 
 def reminder(context: AlarmContext) -> str:
     """What is still open, for a model that stopped before the order stood."""
-    open_steps = [f"{question.step} ({question.subject})" for question in context.ledger.open_questions()]
+    open_steps = [question.label for question in context.ledger.open_questions()]
     steps = listed(context.language, [*open_steps, "generate_work_order"])
     return text(context.language, "prompt.reminder", steps=steps)

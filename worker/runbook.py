@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.runtime import get_runtime
 
-from db.models.order import StepName
+from db.models.order import RUNBOOK, StepName
 from tools.catalogue import listed, text
 from tools.context import AlarmContext
 from tools.result import ManualFacts
@@ -26,7 +26,7 @@ class Runbook(BaseChatModel):
 
     @property
     def _llm_type(self) -> str:
-        return "runbook"
+        return RUNBOOK
 
     def bind_tools(
         self,

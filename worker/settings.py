@@ -5,6 +5,8 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from db.models.order import RUNBOOK
+
 
 class AgentSettings(BaseSettings):
     """The model and the limits of one attempt. Without `LLM_MODEL` the runbook plans every order."""
@@ -26,7 +28,7 @@ class AgentSettings(BaseSettings):
     @field_validator("llm_model")
     @classmethod
     def _a_name(cls, value: str | None) -> str | None:
-        if value is not None and (value == "runbook" or not value.isprintable()):
+        if value is not None and (value == RUNBOOK or not value.isprintable()):
             raise ValueError("wants the name of a model; leave it out for the runbook")
         return value
 

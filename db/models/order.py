@@ -42,6 +42,10 @@ class StepStatus(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
+RUNBOOK = "runbook"
+"""The planner of an order that no model planned, or none to its end."""
+
+
 class WorkOrder(Base):
     __tablename__ = "work_order"
     __table_args__ = (UniqueConstraint("plant_date", "sequence"),)

@@ -1,5 +1,6 @@
 """The command work-orders on the test's database, and what the integration tests print at their end."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from typer.testing import CliRunner, Result
 from db import cli_orders
 from db.session import Database
 from tests.misbehaviour import table
+from tests.misbehaviour.bench import Bench
+from tests.misbehaviour.elsewhere import Elsewhere
 from tests.work_orders import Command
 
 
@@ -28,6 +31,15 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
 def work_orders(database: Database, database_url: str, command: Command) -> Command:
     """The same, on the test's database."""
     return lambda *arguments, **variables: command(*arguments, DATABASE_URL=database_url, **variables)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    """The path from claim to order, with the misbehaving endpoint in a process of its own."""
+    with Elsewhere() as endpoint:
+        bench = Bench(endpoint)
+        yield bench
+        bench.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -11,7 +11,6 @@ from db.session import Database
 from tests.endpoint import Conversation, Endpoint, Message, Reply, good
 from tests.line import Line
 from tests.misbehaviour.bench import Bench, Case
-from tests.misbehaviour.elsewhere import Elsewhere
 from tests.support import an_alarm
 
 pytestmark = [
@@ -31,14 +30,6 @@ LONG = bool(os.environ.get("ALL_MISBEHAVIOURS"))
 """The long form, which takes minutes; the short one looks for the same in fewer alarms."""
 GOOD, BAD = (500, 200) if LONG else (128, 64)
 ALLOWED_BYTES = 50 * 1024 * 1024
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Elsewhere() as endpoint:
-        bench = Bench(endpoint)
-        yield bench
-        bench.close()
 
 
 def test_a_good_model_is_never_handed_over_64_alarms_at_once(plant: Database, bench: Bench) -> None:

@@ -1,7 +1,6 @@
 """Every misbehaviour by every state of the data: one order each, the one that a perfect model makes."""
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,20 +12,11 @@ from db.session import Database
 from tests.line import LookUps
 from tests.misbehaviour import ALL, table
 from tests.misbehaviour.bench import PLANT, Bench, Case, End
-from tests.misbehaviour.elsewhere import Elsewhere
 from tests.misbehaviour.judge import Recorded, faults, follow_ups
 from tests.misbehaviour.states import STATES, steady
 from tests.support import count
 
 SLOW_AT_ONCE = 4
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Elsewhere() as endpoint:
-        bench = Bench(endpoint)
-        yield bench
-        bench.close()
 
 
 EVERYTHING = bool(os.environ.get("ALL_MISBEHAVIOURS"))

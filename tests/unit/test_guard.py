@@ -10,9 +10,9 @@ from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from db.models.order import StepName
+from db.models.order import RUNBOOK, StepName
 from tests.contexts import a_context_without_sources, manual_of, part_of
-from tools.context import RUNBOOK, AlarmContext
+from tools.context import AlarmContext
 from tools.ledger import MAX_GIVEN, MAX_MODEL_PARTS
 from tools.result import ToolResult
 from worker.guard import Guard

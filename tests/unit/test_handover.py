@@ -5,8 +5,8 @@ import logging
 import pytest
 from langchain_core.messages import AIMessage
 
+from db.models.order import RUNBOOK
 from tests.contexts import a_context_without_sources
-from tools.context import RUNBOOK
 from worker.handover import count_tokens, hand_over
 from worker.settings import AgentSettings
 

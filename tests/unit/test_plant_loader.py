@@ -1,47 +1,34 @@
 """The plant's files: how they are loaded, and what each file may hold."""
 
 import csv
-import shutil
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import func, select, text
 
 from db.errors import PlantDataError
 from db.models import Base, Equipment, ManualEntry, RosterEntry, SparePart
-from db.plant import SAMPLE, load
-from db.plant.loader import FILES
+from db.plant import load
 from db.session import Database
-from tests.support import at_once
-
-SHANGHAI = ZoneInfo("Asia/Shanghai")
-NOW = datetime(2026, 8, 4, 2, 30, tzinfo=UTC)
-REAL_DATA = Path(__file__).parents[3] / "shared" / "data" / "xiangjin_gbk"
-HEADERS = {row.file: ",".join(row.model_fields) for row in FILES}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the sample plant, to be broken."""
-    return Path(shutil.copytree(SAMPLE, tmp_path / "plant"))
+from tests.plant_files import HEADERS, REAL_DATA
+from tests.support import NOW, ZONE, at_once
 
 
 def test_today_is_the_plants_day_and_not_that_of_utc(database: Database) -> None:
     late = datetime(2026, 8, 4, 17, 0, tzinfo=UTC)  # 01:00 of the 5th in Shanghai
-    load(database, None, SHANGHAI, late)
+    load(database, None, ZONE, late)
     with database.reading() as session:
         bounds = select(func.min(RosterEntry.shift_date), func.max(RosterEntry.shift_date))
         assert session.execute(bounds).one() == (date(2026, 8, 3), date(2026, 8, 19))
 
 
 def test_loading_replaces_what_was_loaded_before(database: Database, folder: Path) -> None:
-    load(database, None, SHANGHAI, NOW)
+    load(database, None, ZONE, NOW)
     (folder / "roster.csv").write_text(HEADERS["roster.csv"] + "\n")
     (folder / "equipment.csv").write_text(HEADERS["equipment.csv"] + "\nL1,M1,press,Ann\n")
-    rows = load(database, folder, SHANGHAI, NOW)
+    rows = load(database, folder, ZONE, NOW)
     assert (rows["roster_entry"], rows["equipment"]) == (0, 1)
     with database.reading() as session:
         assert session.scalars(select(RosterEntry)).all() == []
@@ -49,25 +36,25 @@ def test_loading_replaces_what_was_loaded_before(database: Database, folder: Pat
 
 
 def test_nothing_is_changed_when_one_of_the_files_is_wrong(database: Database, folder: Path) -> None:
-    before = load(database, None, SHANGHAI, NOW)
+    before = load(database, None, ZONE, NOW)
     (folder / "equipment.csv").write_text(HEADERS["equipment.csv"] + "\nL1,M1,press,Ann\n")
     (folder / "spare_parts.csv").write_text(HEADERS["spare_parts.csv"] + "\nX,Y,,-1,pcs,,0\n")
     with pytest.raises(PlantDataError):
-        load(database, folder, SHANGHAI, NOW)
+        load(database, folder, ZONE, NOW)
     assert _counts(database) == before
 
 
 def test_nothing_is_changed_when_the_database_refuses_in_the_middle(database: Database) -> None:
-    before = load(database, None, SHANGHAI, NOW)
+    before = load(database, None, ZONE, NOW)
     with database.writing() as session:
         session.execute(text("ALTER TABLE spare_part RENAME COLUMN minimum TO least"))
     with pytest.raises(Exception, match="minimum"):
-        load(database, None, SHANGHAI, NOW)
+        load(database, None, ZONE, NOW)
     assert _counts(database) == before
 
 
 def test_loads_at_once_leave_one_plant(database: Database) -> None:
-    loaded = at_once(lambda _: load(database, None, SHANGHAI, NOW), range(4))
+    loaded = at_once(lambda _: load(database, None, ZONE, NOW), range(4))
     assert all(rows == loaded[0] for rows in loaded)
     assert _counts(database) == loaded[0]
 
@@ -87,7 +74,7 @@ def test_what_spreadsheets_do_to_a_file_does_not_matter(
 ) -> None:
     file = folder / "equipment.csv"
     file.write_bytes(rewrite(file.read_bytes()))
-    load(database, folder, SHANGHAI, NOW)
+    load(database, folder, ZONE, NOW)
     with database.reading() as session:
         names = list(session.scalars(select(Equipment.leader).order_by(Equipment.id)))
     assert names[0] == "王建国"
@@ -96,7 +83,7 @@ def test_what_spreadsheets_do_to_a_file_does_not_matter(
 
 def test_columns_may_stand_in_any_order(database: Database, folder: Path) -> None:
     (folder / "equipment.csv").write_text("leader,name,line_name,equipment_class\nAnn,M1,L1,press\n")
-    load(database, folder, SHANGHAI, NOW)
+    load(database, folder, ZONE, NOW)
     with database.reading() as session:
         one = session.scalars(select(Equipment)).one()
     assert (one.leader, one.name, one.line_name, one.equipment_class) == ("Ann", "M1", "L1", "press")
@@ -117,7 +104,7 @@ def test_dates_may_be_absolute_relative_or_a_range(
     database: Database, folder: Path, written: str, first: date, last: date, count: int
 ) -> None:
     (folder / "roster.csv").write_text(f"{HEADERS['roster.csv']}\nL1,{written},day,8:00,24:00,Ann,\n")
-    load(database, folder, SHANGHAI, NOW)
+    load(database, folder, ZONE, NOW)
     with database.reading() as session:
         rows = list(session.scalars(select(RosterEntry).order_by(RosterEntry.shift_date)))
     assert (rows[0].shift_date, rows[-1].shift_date, len(rows)) == (first, last, count)
@@ -128,13 +115,13 @@ def test_codes_that_classes_share_do_not_stand_twice(database: Database, folder:
     (folder / "manual.csv").write_text(
         f"{HEADERS['manual.csv']}\nE401,a,t,,,,,\nE401,b,t,,,,,\nE0401,a,t,,,,,\n"
     )
-    assert load(database, folder, SHANGHAI, NOW)["manual_entry"] == 3
+    assert load(database, folder, ZONE, NOW)["manual_entry"] == 3
 
 
 def test_text_may_be_as_long_as_its_column(database: Database, folder: Path) -> None:
     row = f"{'线' * 200},{'机' * 200},{'类' * 200},{'人' * 200}"
     (folder / "equipment.csv").write_text(f"{HEADERS['equipment.csv']}\n{row}\n", encoding="utf-8")
-    assert load(database, folder, SHANGHAI, NOW)["equipment"] == 1
+    assert load(database, folder, ZONE, NOW)["equipment"] == 1
 
 
 # Real files of a plant
@@ -151,7 +138,7 @@ def test_a_real_parts_list_loads_once_its_columns_are_named(database: Database, 
             writer.writerow(
                 [row["型号"], row["备件名称"], row["规格"], row["数量"], row["单位"], "", row["最小库存"]]
             )
-    assert load(database, folder, SHANGHAI, NOW)["spare_part"] == len(real)
+    assert load(database, folder, ZONE, NOW)["spare_part"] == len(real)
     with database.reading() as session:
         screen = session.scalars(select(SparePart).where(SparePart.name == "触摸屏")).one()
     assert (screen.number, screen.quantity, screen.unit, screen.aliases) == (

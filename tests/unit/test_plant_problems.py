@@ -2,27 +2,15 @@
 
 import re
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from db.errors import PlantDataError
-from db.plant import SAMPLE, load
-from db.plant.loader import FILES
+from db.plant import load
 from db.session import Database
-
-SHANGHAI = ZoneInfo("Asia/Shanghai")
-NOW = datetime(2026, 8, 4, 2, 30, tzinfo=UTC)
-REAL_DATA = Path(__file__).parents[3] / "shared" / "data" / "xiangjin_gbk"
-HEADERS = {row.file: ",".join(row.model_fields) for row in FILES}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the sample plant, to be broken."""
-    return Path(shutil.copytree(SAMPLE, tmp_path / "plant"))
+from tests.plant_files import HEADERS, REAL_DATA
+from tests.support import NOW, ZONE
 
 
 @pytest.fixture
@@ -33,7 +21,7 @@ def here(tmp_path: Path) -> Database:
 
 def problems(here: Database, folder: Path) -> tuple[str, ...]:
     with pytest.raises(PlantDataError) as caught:
-        load(here, folder, SHANGHAI, NOW)
+        load(here, folder, ZONE, NOW)
     return caught.value.problems
 
 
@@ -172,7 +160,7 @@ def test_of_many_problems_twenty_are_said_and_the_rest_counted(here: Database, f
     rows = "".join(f"N{number},n,,x,pcs,,0\n" for number in range(50))
     (folder / "spare_parts.csv").write_text(f"{HEADERS['spare_parts.csv']}\n{rows}")
     with pytest.raises(PlantDataError) as caught:
-        load(here, folder, SHANGHAI, NOW)
+        load(here, folder, ZONE, NOW)
     assert (len(caught.value.problems), caught.value.total) == (20, 50)
     assert str(caught.value).splitlines()[-1] == "… and 30 more"
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from db.models.order import StepName
+from db.models.order import RUNBOOK, StepName
 from tests.contexts import a_context_without_sources, manual_of, part_of
-from tools.context import RUNBOOK, AlarmContext
+from tools.context import AlarmContext
 from tools.ledger import LOOK_UPS
 from tools.result import ManualFacts, ManualItem, ToolResult
 from worker.runbook import CALLS_A_TURN, next_turn, plan
