@@ -28,14 +28,15 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def checked(words: type[StrEnum]) -> Enum:
-    """Text that a CHECK constraint holds to the given words; portable, readable in any client."""
+def checked(words: type[StrEnum], name: str | None = None) -> Enum:
+    """Text that a CHECK constraint holds to the given words; portable, readable in any client. Where a table
+    has the same words twice, each constraint wants a name of its own."""
     return Enum(
         words,
         native_enum=False,
         create_constraint=True,
         length=32,
-        name=words.__name__.lower(),
+        name=name or words.__name__.lower(),
         values_callable=lambda members: [member.value for member in members],
     )
 

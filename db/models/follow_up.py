@@ -7,6 +7,7 @@ from sqlalchemy import Column, ForeignKey, Index, String, Table, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import Base, BigId, checked
+from db.models.order import StepName
 
 
 class FollowUpKind(StrEnum):
@@ -45,7 +46,7 @@ class FollowUp(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     kind: Mapped[FollowUpKind] = mapped_column(checked(FollowUpKind))
-    step: Mapped[str] = mapped_column(String(32))
+    step: Mapped[StepName] = mapped_column(checked(StepName))
     subject: Mapped[str] = mapped_column(String(300))  # as a person reads it
     subject_key: Mapped[str] = mapped_column(String(300))  # as it is compared
     status: Mapped[FollowUpStatus] = mapped_column(checked(FollowUpStatus), index=True)

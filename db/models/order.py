@@ -2,13 +2,15 @@
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from db.models.base import Base, BigId, checked
-from db.models.follow_up import FollowUp, follow_up_order
+
+if TYPE_CHECKING:
+    from db.models.follow_up import FollowUp
 
 
 class OrderStatus(StrEnum):
@@ -82,7 +84,7 @@ class WorkOrder(Base):
     steps: Mapped[list["Step"]] = relationship(order_by="Step.position")
     parts: Mapped[list["WorkOrderPart"]] = relationship(order_by="WorkOrderPart.id")
     history: Mapped[list["StatusChange"]] = relationship(order_by="StatusChange.id")
-    follow_ups: Mapped[list[FollowUp]] = relationship(secondary=follow_up_order, order_by="FollowUp.id")
+    follow_ups: Mapped[list["FollowUp"]] = relationship(secondary="follow_up_order", order_by="FollowUp.id")
 
 
 class Step(Base):
@@ -126,8 +128,8 @@ class StatusChange(Base):
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
     work_order_id: Mapped[int] = mapped_column(ForeignKey("work_order.id"), index=True)
-    from_status: Mapped[str | None] = mapped_column(String(32))
-    to_status: Mapped[str] = mapped_column(String(32))
+    from_status: Mapped[OrderStatus | None] = mapped_column(checked(OrderStatus, "from_status"))
+    to_status: Mapped[OrderStatus] = mapped_column(checked(OrderStatus, "to_status"))
     changed_by: Mapped[str] = mapped_column(String(200))
     note: Mapped[str]
     changed_at: Mapped[datetime]

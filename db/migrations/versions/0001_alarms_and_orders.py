@@ -10,13 +10,16 @@ down_revision: str | Sequence[str] | None = None
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
+STEPS = ("search_manual", "query_shift", "query_spare_parts", "generate_work_order")
+ORDER_STATUSES = ("Waiting", "Ready", "Dispatched", "Running", "Held", "Completed", "Cancelled", "Closed")
+
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
-def _word(column: str, constraint: str, *words: str) -> sa.Column[str]:
+def _word(column: str, constraint: str, *words: str, nullable: bool = False) -> sa.Column[str]:
     """Text that a CHECK constraint, named as the models name it, holds to the words."""
     kind = sa.Enum(*words, native_enum=False, create_constraint=True, length=32, name=op.f(constraint))
-    return sa.Column(column, kind, nullable=False)
+    return sa.Column(column, kind, nullable=nullable)
 
 
 def upgrade() -> None:
@@ -24,7 +27,7 @@ def upgrade() -> None:
         "follow_up",
         sa.Column("id", ID, nullable=False),
         _word("kind", "ck_follow_up_followupkind", "missing", "ambiguous", "source_down"),
-        sa.Column("step", sa.String(32), nullable=False),
+        _word("step", "ck_follow_up_stepname", *STEPS),
         sa.Column("subject", sa.String(300), nullable=False),
         sa.Column("subject_key", sa.String(300), nullable=False),
         _word("status", "ck_follow_up_followupstatus", "open", "resolved", "dismissed"),
@@ -87,18 +90,7 @@ def upgrade() -> None:
         sa.Column("native_code", sa.String(100), nullable=False),
         sa.Column("severity", sa.Integer(), nullable=False),
         sa.Column("priority", sa.Integer(), nullable=False),
-        _word(
-            "status",
-            "ck_work_order_orderstatus",
-            "Waiting",
-            "Ready",
-            "Dispatched",
-            "Running",
-            "Held",
-            "Completed",
-            "Cancelled",
-            "Closed",
-        ),
+        _word("status", "ck_work_order_orderstatus", *ORDER_STATUSES),
         sa.Column("diagnosis", sa.String(), nullable=False),
         sa.Column("actions", sa.JSON(), nullable=False),
         sa.Column("causes", sa.JSON(), nullable=False),
@@ -179,8 +171,8 @@ def upgrade() -> None:
         "status_change",
         sa.Column("id", ID, nullable=False),
         sa.Column("work_order_id", ID, nullable=False),
-        sa.Column("from_status", sa.String(32), nullable=True),
-        sa.Column("to_status", sa.String(32), nullable=False),
+        _word("from_status", "ck_status_change_from_status", *ORDER_STATUSES, nullable=True),
+        _word("to_status", "ck_status_change_to_status", *ORDER_STATUSES),
         sa.Column("changed_by", sa.String(200), nullable=False),
         sa.Column("note", sa.String(), nullable=False),
         sa.Column("changed_at", sa.DateTime(timezone=True), nullable=False),
@@ -195,14 +187,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("work_order_id", ID, nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
-        _word(
-            "step",
-            "ck_step_stepname",
-            "search_manual",
-            "query_shift",
-            "query_spare_parts",
-            "generate_work_order",
-        ),
+        _word("step", "ck_step_stepname", *STEPS),
         _word("status", "ck_step_stepstatus", "success", "not_found", "invalid", "unavailable"),
         sa.Column("subject", sa.String(), nullable=False),
         sa.Column("arguments", sa.JSON(), nullable=False),
