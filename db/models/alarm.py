@@ -23,8 +23,11 @@ class AlarmStatus(StrEnum):
     WAITING = "waiting"  # accepted; a task may be sent from next_attempt_at on
     DISPATCHED = "dispatched"  # a Celery task that names it was sent at dispatched_at
     RUNNING = "running"  # claimed by lease_owner until lease_until
+    POISON = "poison"  # set aside: three attempts came to nothing; the runbook alone tries, ever later
     SETTLED = "settled"  # its work order stands
-    STORED = "stored"  # a cleared event: kept, makes no order
+    ATTACHED = "attached"  # an occurrence of its leader's order
+    SHELVED = "shelved"  # its fingerprint was shelved when it came
+    STORED = "stored"  # a cleared or historical event: kept, makes no order
 
 
 class Alarm(Base):
@@ -36,8 +39,8 @@ class Alarm(Base):
             "status",
             "severity",
             "id",
-            sqlite_where=text("status in ('waiting', 'dispatched', 'running')"),
-            postgresql_where=text("status in ('waiting', 'dispatched', 'running')"),
+            sqlite_where=text("status in ('waiting', 'dispatched', 'running', 'poison')"),
+            postgresql_where=text("status in ('waiting', 'dispatched', 'running', 'poison')"),
         ),
     )
 
@@ -65,7 +68,11 @@ class Alarm(Base):
     failures: Mapped[int] = mapped_column(default=0)  # attempts that ended without an order
     lease_owner: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
-    work_order_id: Mapped[int | None] = mapped_column(ForeignKey("work_order.id"), index=True)
+    work_order_id: Mapped[int | None] = mapped_column(ForeignKey("work_order.id"), index=True)  # opened by it
+    lease_seconds: Mapped[float | None]  # its length, by which a clock that was set back is noticed
+    urgency: Mapped[int | None]  # the worst severity of all that it leads; None: its own
+    leader_id: Mapped[int | None] = mapped_column(ForeignKey("alarm.id"), index=True)  # part of its order
+    shelving_id: Mapped[int | None] = mapped_column(ForeignKey("shelving.id"), index=True)
 
 
 class RunOutcome(StrEnum):
@@ -109,6 +116,13 @@ class RejectReason(StrEnum):
     NOT_JSON = "not_json"
     INVALID = "invalid"
     ID_REUSED = "id_reused"
+    NOT_A_TASK = "not_a_task"  # it lay on Celery's own list
+
+
+class RejectedStatus(StrEnum):
+    OPEN = "open"
+    RETRIED = "retried"  # pushed onto the stream again
+    DROPPED = "dropped"  # a person said that it is worth nothing
 
 
 class RejectedAlarm(Base):
@@ -125,3 +139,8 @@ class RejectedAlarm(Base):
     reason: Mapped[RejectReason] = mapped_column(checked(RejectReason))
     detail: Mapped[str]
     received_at: Mapped[datetime]
+    status: Mapped[RejectedStatus] = mapped_column(
+        checked(RejectedStatus), server_default=RejectedStatus.OPEN.value, index=True
+    )
+    closed_at: Mapped[datetime | None]
+    closed_by: Mapped[str | None] = mapped_column(String(200))
