@@ -30,7 +30,7 @@ up: $(INSTALLED) ## Run Valkey, the worker and Flower until Ctrl-C
 	@exec $(BIN)/alarm-worker up $(ARGS)
 
 test: $(INSTALLED) ## Run every test, against a real Valkey and a real PostgreSQL (ARGS='-k word')
-	@exec $(BIN)/python -m pytest $(ARGS)
+	@exec $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 lint: $(INSTALLED) ## Check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -34,7 +34,9 @@ def faults(end: End, perfect: End) -> list[str]:
         found.append(f"parts {order['parts']}")
     if not order["diagnosis"].strip() or not order["actions"] or not all(map(str.strip, order["actions"])):
         found.append("no diagnosis or no actions")
-    if end.requests != order["model_calls"] or end.requests > limits.agent_max_model_calls:
+    # A call that the deadline cuts off may not have come to be a request.
+    cut_off = int(end.case.kind.startswith("slow") and end.requests == order["model_calls"] - 1)
+    if end.requests + cut_off != order["model_calls"] or end.requests > limits.agent_max_model_calls:
         found.append(f"{end.requests} requests, {order['model_calls']} counted")
     if end.seconds > limits.agent_deadline_seconds + 2:
         found.append(f"took {end.seconds} s")
