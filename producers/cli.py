@@ -1,46 +1,30 @@
 """alarm-producer: pushes alarms onto the queue, from a simulator, the command line or a file."""
 
-import io
 import json
 import math
 import shlex
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
+
+from producers import terminal
+from producers.terminal import BAD_INPUT, AsJson, How, SpoolFile, SpoolMax, Wait, end, fail
 
 if TYPE_CHECKING:  # pydantic and redis take longer to load than --help may take
     from datetime import datetime
 
-    from producers.events import AlarmEvent
-
-NOT_CONFIRMED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-
-
-class _Utf8Group(TyperGroup):
-    """Writes UTF-8 whatever the locale: line names are Chinese, and JSON is UTF-8."""
-
-    def main(self, *args: Any, **kwargs: Any) -> Any:
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-        return super().main(*args, **kwargs)
-
+    from producers.sending import Sender
 
 app = typer.Typer(
-    cls=_Utf8Group,
-    help="Push equipment alarms onto the queue. BROKER_URL says where it is (redis://127.0.0.1:6379/0).",
+    cls=terminal.Utf8Group,
+    help="Push equipment alarms onto the queue. BROKER_URL says where it is (redis://127.0.0.1:6379/0). "
+    "Exit code 0: all confirmed; 1: some neither confirmed nor kept; 2: bad input; 3: the rest is spooled.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
 
 @app.command()
@@ -52,6 +36,9 @@ def simulate(
         str | None,
         typer.Option(metavar="ISO", help="When the first occurs. [default: so that the last is now]"),
     ] = None,
+    wait: Wait = 30,
+    spool: SpoolFile = None,
+    spool_max: SpoolMax = 100_000,
     as_json: AsJson = False,
 ) -> None:
     """Send simulated alarms: five lines, bursts, repeats and clears. The first is E401 on 交互屏组装A线."""
@@ -61,32 +48,30 @@ def simulate(
     from producers.queue import STREAM
 
     if not math.isfinite(rate):
-        _fail("--rate: wants a number of events a second, or 0", BAD_INPUT)
+        fail("--rate: wants a number of events a second, or 0", BAD_INPUT)
     lasts = simulator.duration(count, seed)
     if start is None:
         first_at = (datetime.now(UTC) - lasts).replace(microsecond=0)
     else:
         first_at = _moment("--start", start)
         _moment("--start", (first_at + lasts).isoformat())  # the last has to be a moment as well
-    same = f"--count {count} --seed {seed} --start {first_at.isoformat()}"
-    entry_ids: list[str] = []
+    same = f"alarm-producer simulate --count {count} --seed {seed} --start {first_at.isoformat()}"
     states: Counter[str] = Counter()
     lines: set[str] = set()
     codes: set[str] = set()
-    with _publisher(f"alarm-producer simulate {same}") as publish:
-        try:
-            with _progress(count) as advance:
-                for batch in simulator.paced(simulator.simulate(count, seed, first_at), rate):
-                    entry_ids += publish(batch)
-                    states.update(event.state for event in batch)
-                    lines.update(event.line_name for event in batch)
-                    codes.update(event.fault_code for event in batch)
-                    advance(len(batch))
-        except KeyboardInterrupt:
-            confirmed = f"{len(entry_ids)} of {count} alarms were confirmed"
-            _fail(f"Stopped; {confirmed}. The same again: alarm-producer simulate {same}", INTERRUPTED)
+
+    def send_all(sender: "Sender") -> None:
+        with terminal.progress(count) as advance:
+            for batch in simulator.paced(simulator.simulate(count, seed, first_at), rate):
+                sender.send(batch)
+                states.update(event.state for event in batch)
+                lines.update(event.line_name for event in batch)
+                codes.update(event.fault_code for event in batch)
+                advance(len(batch))
+
+    how = How(wait, spool, spool_max, as_json)
+    sent = terminal.send(send_all, count, how)
     summary = {
-        "confirmed": len(entry_ids),
         "active": states["active"],
         "cleared": states["cleared"],
         "lines": len(lines),
@@ -95,11 +80,11 @@ def simulate(
         "seed": seed,
         "start": first_at.isoformat(),
         "stream": STREAM,
-        "first_entry_id": entry_ids[0] if entry_ids else None,
-        "last_entry_id": entry_ids[-1] if entry_ids else None,
+        "first_entry_id": sent.first_entry_id,
+        "last_entry_id": sent.last_entry_id,
     }
-    said = "{confirmed} alarms confirmed: {active} active, {cleared} cleared, {lines} lines"
-    _print(summary, as_json, f"{said.format(**summary)}\nThe same again: alarm-producer simulate {same}")
+    said = "{active} active, {cleared} cleared, {lines} lines".format(**summary)
+    end(sent, same, how, summary, f"{count} alarms confirmed: {said}\nThe same again: {same}")
 
 
 @app.command()
@@ -116,6 +101,9 @@ def send(
     ] = None,
     source: Annotated[str, typer.Option(help="The system that raised it.")] = "alarm-producer",
     event_id: Annotated[str | None, typer.Option("--id", help="The event's id. [default: a new one]")] = None,
+    wait: Wait = 30,
+    spool: SpoolFile = None,
+    spool_max: SpoolMax = 100_000,
     as_json: AsJson = False,
 ) -> None:
     """Send one alarm."""
@@ -142,18 +130,22 @@ def send(
         detail = error.detail
         for field, (option, _) in fields.items():
             detail = detail.replace(f"{field}: ", f"{option}: ")
-        _fail(detail, BAD_INPUT)
+        fail(detail, BAD_INPUT)
+    how = How(wait, spool, spool_max, as_json)
+    sent = terminal.send(lambda sender: sender.send([event]), 1, how)
+    summary = {"event_id": event.event_id, "source": event.source, "entry_id": sent.first_entry_id}
     # An event of this id at another time would be another event, and be refused.
     identity = ["--source", event.source, "--id", event.event_id, "--at", event.occurred_at.isoformat()]
-    with _publisher(f"the same options with {shlex.join(identity)}") as publish:
-        (entry_id,) = publish([event])
-    sent = {"event_id": event.event_id, "source": event.source, "entry_id": entry_id}
-    _print(sent, as_json, "\n".join(f"{key:8}  {value}" for key, value in sent.items()))
+    text = "\n".join(f"{key:8}  {value or ''}".rstrip() for key, value in summary.items())
+    end(sent, f"the same options with {shlex.join(identity)}", how, summary, text)
 
 
 @app.command()
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE.jsonl", help="An event a line, as JSON; - is stdin.")],
+    wait: Wait = 30,
+    spool: SpoolFile = None,
+    spool_max: SpoolMax = 100_000,
     as_json: AsJson = False,
 ) -> None:
     """Send the events of a file: all of them or, when a line is bad, none."""
@@ -162,16 +154,22 @@ def replay(
     try:
         name, events = read(file)
     except BadRecording as error:
-        _fail(str(error), BAD_INPUT)
-    with _publisher(f"alarm-producer replay {shlex.quote(name if file != '-' else file)}") as publish:
-        entry_ids = publish(events)
-    summary = {
-        "file": name,
-        "confirmed": len(entry_ids),
-        "first_entry_id": entry_ids[0] if entry_ids else None,
-        "last_entry_id": entry_ids[-1] if entry_ids else None,
-    }
-    _print(summary, as_json, f"{len(entry_ids)} alarms of {name} confirmed")
+        fail(str(error), BAD_INPUT)
+    how = How(wait, spool, spool_max, as_json)
+    sent = terminal.send(lambda sender: sender.send(events), len(events), how)
+    summary = {"file": name, "first_entry_id": sent.first_entry_id, "last_entry_id": sent.last_entry_id}
+    same = f"alarm-producer replay {shlex.quote(name if file != '-' else file)}"
+    end(sent, same, how, summary, f"{len(events)} alarms of {name} confirmed")
+
+
+@app.command()
+def drain(
+    spool: Annotated[str, typer.Option("--spool", metavar="FILE", help="The spool of earlier commands.")],
+    wait: Wait = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Send the alarms that a spool keeps, the oldest first; what is confirmed is removed from it."""
+    terminal.end_drain(terminal.drain(How(wait, spool, 1, as_json)), as_json)
 
 
 @app.command()
@@ -182,47 +180,6 @@ def schema() -> None:
     typer.echo(json.dumps(AlarmEvent.model_json_schema(), ensure_ascii=False, indent=2))
 
 
-@contextmanager
-def _publisher(again: str) -> Iterator[Callable[[Iterable["AlarmEvent"]], list[str]]]:
-    """What publishes events; if the broker does not confirm, the program ends, saying how to send `again`."""
-    from producers.queue import PublishError, connect, publish
-    from producers.settings import SettingsError, broker_settings, redacted
-
-    try:
-        url = broker_settings().broker_url
-    except SettingsError as error:
-        _fail(str(error), BAD_INPUT)
-    confirmed = 0
-    with connect(url) as client:
-
-        def publish_counted(events: Iterable["AlarmEvent"]) -> list[str]:
-            nonlocal confirmed
-            entry_ids = publish(client, events)
-            confirmed += len(entry_ids)
-            return entry_ids
-
-        try:
-            yield publish_counted
-        except PublishError as error:
-            said = PublishError(confirmed + error.confirmed, error.cause)
-            _fail(f"BROKER_URL {redacted(url)}: {said}. The same again: {again}", NOT_CONFIRMED)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr if a person looks at it."""
-    if not sys.stderr.isatty():
-        yield lambda sent: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("alarms"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda sent: bar.advance(task, sent)
-
-
 def _moment(option: str, text: str) -> "datetime":
     from pydantic_core import PydanticCustomError
 
@@ -231,16 +188,7 @@ def _moment(option: str, text: str) -> "datetime":
     try:
         return moment(text)
     except PydanticCustomError as error:
-        _fail(f"{option}: {error.message()}", BAD_INPUT)
-
-
-def _print(summary: dict[str, Any], as_json: bool, text: str) -> None:
-    typer.echo(json.dumps(summary, ensure_ascii=False) if as_json else text)
-
-
-def _fail(text: str, code: int) -> NoReturn:
-    typer.echo(text, err=True)
-    raise typer.Exit(code)
+        fail(f"{option}: {error.message()}", BAD_INPUT)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,20 @@ def _optional(most: int, about: str) -> Any:
 
 _Name = BeforeValidator(checks.name)
 
+# No field of the model: an older version keeps it among the attributes too, and so with the same digest.
+_HISTORICAL = {
+    "type": "boolean",
+    "default": False,
+    "title": "Historical",
+    "description": "Sent for the record (Sparkplug B's is_historical): it is kept, and part of no work order",
+}
+
+
+def _name_historical(schema: dict[str, Any]) -> None:
+    fields = schema["properties"]
+    fields["historical"] = _HISTORICAL
+    fields["attributes"]["properties"] = {"historical": _HISTORICAL}
+
 
 class AlarmEvent(BaseModel):
     """An equipment alarm. `source` and `event_id` together are its identity: sent twice, it is one alarm.
@@ -57,7 +71,7 @@ class AlarmEvent(BaseModel):
     Fields of other names are welcome and are kept in `attributes`.
     """
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, json_schema_extra=_name_historical)
 
     event_id: Annotated[str, _required(200, "The sender's own id of this event, unique in its source"), _Name]
     source: Annotated[str, _required(200, "The system that raised it"), _Name]
@@ -80,6 +94,11 @@ class AlarmEvent(BaseModel):
     attributes: Annotated[
         dict[str, JsonValue], Field(description="Whatever else was sent"), BeforeValidator(checks.json_object)
     ] = Field(default_factory=dict)
+
+    @property
+    def historical(self) -> bool:
+        """Whether it is of the past and sent only for the record."""
+        return self.attributes.get("historical") is True
 
     @classmethod
     def parse(cls, raw: bytes) -> Self:
@@ -152,6 +171,8 @@ class AlarmEvent(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if not isinstance(self.attributes.get("historical"), bool | None):
+            raise PydanticCustomError("historical", "historical: wants true or false")
         # Defaults and notation can make the written event longer than the one that was read.
         size = len(self.to_json().encode())
         if size > MAX_EVENT_BYTES:

@@ -41,7 +41,8 @@ def _events(name: str, lines: BinaryIO) -> list[AlarmEvent]:
             complaints.append("… and perhaps more; the rest was not read")
             break
     if complaints:
-        raise BadRecording("\n".join([*complaints, "Nothing was sent."]))
+        found = f"{name} has lines that are no events; nothing was sent"
+        raise BadRecording("\n".join([found, *complaints]))
     return events
 
 

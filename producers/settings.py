@@ -1,7 +1,7 @@
 """Where the broker is, and how to name it without its password."""
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -67,8 +67,13 @@ def redacted(url: str) -> str:
     user, at, where = before_query.rpartition("@")
     if at:
         user = user.split(":")[0] + ":***" if ":" in user else "***"
-    query = re.sub(r"((?:^|&)[^=&]*password=)[^&]*", r"\1***", query, flags=re.IGNORECASE)
+    query = "&".join(_without_password(option) for option in query.split("&"))
     return f"{scheme}://{user}{at}{where}{mark}{query}"
+
+
+def _without_password(option: str) -> str:
+    name, equals, _ = option.partition("=")
+    return f"{name}=***" if equals and "password" in unquote(name).lower() else option
 
 
 def _client_takes(url: str) -> bool:

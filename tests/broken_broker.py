@@ -11,7 +11,8 @@ from typing import Self
 class BrokenBroker:
     """Answers XADD with `replies` one after the other, then closes the connection or, if `frozen`, hangs.
 
-    `refusal` answers AUTH. What was sent is kept in `entries`.
+    An empty reply is one that is lost: the connection is closed instead. `refusal` answers AUTH. What was
+    sent is kept in `entries`, and how often it was connected to in `connections`.
     """
 
     def __init__(
@@ -23,6 +24,7 @@ class BrokenBroker:
         path: Path | None = None,
     ) -> None:
         self.entries: list[bytes] = []
+        self.connections = 0
         self._replies = replies
         self._frozen = frozen
         self._refusal = refusal
@@ -56,6 +58,7 @@ class BrokenBroker:
                 connection, _ = self._listener.accept()
             except OSError:  # closed: the test is over
                 return
+            self.connections += 1
             with connection, connection.makefile("rwb") as stream:
                 try:
                     self._answer(stream)
@@ -69,7 +72,11 @@ class BrokenBroker:
                 stream.write(self._refusal if name == b"AUTH" else b"+OK\r\n")
             elif self._replies:
                 self.entries.append(command[-1])
-                stream.write(self._replies.pop(0))
+                reply = self._replies.pop(0)
+                if not reply:
+                    stream.flush()
+                    return
+                stream.write(reply)
             elif self._frozen:
                 self._over.wait(60)
                 return

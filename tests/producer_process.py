@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import redis
 
 from producers.events import AlarmEvent
 from producers.queue import STREAM
+from producers.spool import Spool
 from tests.sample_events import GOOD
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +59,7 @@ class Producer:
         ended = self(*arguments, environment=environment)
         assert (ended.returncode, ended.stdout) == (code, ""), ended.stderr
         usage, line = re.fullmatch(r"((?:Usage: .*\n(?:.*\n)*\n)?)(.+\n)", ended.stderr).groups()  # type: ignore[union-attr]
-        assert not usage or line.startswith("Error: ")
+        assert line.startswith("Error: " if usage else "error: ")
         return str(line.strip())
 
 
@@ -67,3 +70,42 @@ def recording(*events: dict[str, Any]) -> bytes:
 def on_stream(client: redis.Redis) -> dict[str, AlarmEvent]:
     answer: Any = client.xrange(STREAM)
     return {entry_id.decode(): AlarmEvent.parse(fields[b"event"]) for entry_id, fields in answer}
+
+
+def ids_on_stream(client: redis.Redis) -> list[str]:
+    """The events' ids, each where it appeared first."""
+    return list(dict.fromkeys(event.event_id for event in on_stream(client).values()))
+
+
+def spooled(file: Path) -> list[str]:
+    """The events in a spool."""
+    with closing(Spool(str(file), 1_000_000, make=False)) as spool:
+        return [each.event.decode() for each in spool.head(1_000_000, spool.last())]
+
+
+@contextmanager
+def running(
+    producer: Producer, *command: str, harm: Callable[[], None] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A process that the test ends; Ctrl-C reaches it as it reaches one in the foreground."""
+
+    def prepare() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if harm:
+            harm()
+
+    with subprocess.Popen(
+        [*command],
+        cwd=producer.folder,
+        env=producer.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=prepare,  # noqa: PLW1509
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()

@@ -124,6 +124,7 @@ def test_the_settings_do_not_show_the_address() -> None:
         ("redis://valkey/0?password=s3cret&db=3", "redis://valkey/0?password=***&db=3"),
         ("rediss://valkey/0?db=3&ssl_password=s3cret", "rediss://valkey/0?db=3&ssl_password=***"),
         ("redis://valkey/0?PASSWORD=s3cret", "redis://valkey/0?PASSWORD=***"),
+        ("redis://valkey/0?pass%77ord=s3cret&db=3", "redis://valkey/0?pass%77ord=***&db=3"),
         ("redis://valkey/0?password=s3@cret", "redis://***"),
         ("unix://:s3cret@/run/v.sock?db=3", "unix://:***@/run/v.sock?db=3"),
         ("s3cret", "***"),

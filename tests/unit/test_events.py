@@ -292,11 +292,35 @@ def test_a_datetime_is_taken_if_it_is_aware() -> None:
         AlarmEvent(**GOOD | {"occurred_at": datetime(2026, 8, 4)})  # noqa: DTZ001
 
 
+@pytest.mark.parametrize("where", ["beside the fields", "among the attributes"])
+@pytest.mark.parametrize(("said", "meant"), [(True, True), (False, False), (None, False)])
+def test_an_event_can_be_historical(where: str, said: bool | None, meant: bool) -> None:
+    own = {"historical": said}
+    event = AlarmEvent.parse(raw(**own) if where == "beside the fields" else raw(attributes=own))
+    assert event.historical is meant
+    assert event.attributes == {"historical": said}
+    assert AlarmEvent.parse(event.to_json().encode()) == event
+    assert AlarmEvent.parse(event.to_json().encode()).historical is meant
+
+
+def test_an_event_that_does_not_say_so_is_not_historical() -> None:
+    assert AlarmEvent.parse(raw()).historical is False
+    assert AlarmEvent.parse(raw(attributes={"is": {"historical": True}})).historical is False
+
+
+@pytest.mark.parametrize("where", ["beside the fields", "among the attributes"])
+@pytest.mark.parametrize("said", ["true", "", 1, 0, 1.0, [], {}, [True]])
+def test_historical_is_true_or_false_and_nothing_else(where: str, said: Any) -> None:
+    own = {"historical": said}
+    event = raw(**own) if where == "beside the fields" else raw(attributes=own)
+    assert refused(event).detail == "historical: wants true or false"
+
+
 def test_the_schema_takes_what_is_taken_and_names_every_bound() -> None:
     schema = AlarmEvent.model_json_schema()
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
-    for fields in (GOOD, FULL, GOOD | {"severity": 500.0}, GOOD | {"batch": 1}):
+    for fields in (GOOD, FULL, GOOD | {"severity": 500.0}, GOOD | {"batch": 1}, GOOD | {"historical": True}):
         validator.validate(fields)
         AlarmEvent.parse(json.dumps(fields).encode())
     for fields in (
@@ -309,6 +333,8 @@ def test_the_schema_takes_what_is_taken_and_names_every_bound() -> None:
         GOOD | {"line_name": "x" * 201},
         GOOD | {"message": 5},
         GOOD | {"attributes": []},
+        GOOD | {"historical": "true"},
+        GOOD | {"attributes": {"historical": 1}},
     ):
         assert not validator.is_valid(fields)
         refused(json.dumps(fields).encode())

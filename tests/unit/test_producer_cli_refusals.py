@@ -16,30 +16,32 @@ from tests.sample_events import GOOD
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["simulate", "--count", "3", "--start", START],
-        ["send", "--line", "A", "--code", "E1"],
-        ["replay", "events.jsonl"],
+        ["simulate", "--count", "1", "--start", START, "--wait", "0"],
+        ["send", "--line", "A", "--code", "E1", "--wait", "0"],
+        ["replay", "events.jsonl", "--wait", "0"],
     ],
 )
 def test_a_broker_that_is_away_is_one_line_that_names_it(away: Producer, arguments: list[str]) -> None:
     (away.folder / "events.jsonl").write_text(json.dumps(GOOD))
     line = away.refuses(*arguments, code=1)
-    assert line.startswith("BROKER_URL redis://:***@127.0.0.1:1/0: the broker cannot be reached")
-    assert "0 alarms were confirmed" in line
+    assert line.startswith("error: BROKER_URL redis://:***@127.0.0.1:1/0: the broker cannot be reached")
+    assert "0 of 1 alarms confirmed, 1 not taken" in line
     assert "send the same events again is safe" in line
 
 
 def test_a_broker_lost_half_way_is_told_with_what_it_confirmed(tmp_path: Path) -> None:
     with BrokenBroker([b"$3\r\n1-1\r\n"] * 503) as broker:
         line = Producer(tmp_path, broker.url).refuses(
-            "simulate", "--count", "600", "--rate", "0", "--start", START, code=1
+            "simulate", "--count", "600", "--rate", "0", "--start", START, "--wait", "0", code=1
         )
-    assert "500 alarms were confirmed" in line
+    assert "500 of 600 alarms confirmed, 100 not taken" in line
     assert line.endswith(f"The same again: alarm-producer simulate --count 600 --seed 1 --start {START}")
 
 
 def test_send_that_was_not_confirmed_says_the_identity_and_the_moment_to_send_again(away: Producer) -> None:
-    line = away.refuses("send", "--line", "A", "--code", "E1", "--source", "shift desk", code=1)
+    line = away.refuses(
+        "send", "--line", "A", "--code", "E1", "--source", "shift desk", "--wait", "0", code=1
+    )
     assert re.search(r"--source 'shift desk' --id [0-9a-f-]{36} --at \S+\+00:00$", line)
 
 
@@ -58,7 +60,7 @@ def test_a_broker_url_that_cannot_be_right_stops_the_program(
     away: Producer, arguments: list[str], url: str, wants: str
 ) -> None:
     line = away.refuses(*arguments, environment={"BROKER_URL": url})
-    assert line.startswith("BROKER_URL: wants ")
+    assert line.startswith("error: BROKER_URL: wants ")
     assert wants in line
 
 
@@ -128,10 +130,10 @@ def test_replay_sends_nothing_when_one_line_is_bad_and_names_each_bad_line(
     file.write_bytes(b"\n".join([good[:-1], b"", *(line[:-1] for line in bad), good]))
     ended = producer("replay", "events.jsonl")
     assert (ended.returncode, ended.stdout) == (2, "")
-    *complaints, end = ended.stderr.splitlines()
+    found, *complaints = ended.stderr.splitlines()
     assert [line.split(": ")[0] for line in complaints] == [f"{file}:{number}" for number in range(3, 12)]
     assert "occurred_at: wants its offset" in complaints[2]
-    assert end == "Nothing was sent."
+    assert found == f"error: {file} has lines that are no events; nothing was sent"
     assert client.xlen(STREAM) == 0
 
 
@@ -144,7 +146,7 @@ def test_replay_does_not_complain_without_end(away: Producer) -> None:
 @pytest.mark.parametrize(("name", "why"), [("missing.jsonl", "No such file"), (".", "Is a directory")])
 def test_replay_of_what_is_no_file_names_it_in_full(away: Producer, name: str, why: str) -> None:
     line = away.refuses("replay", name)
-    assert line.startswith(f"{away.folder / name}: {why}")
+    assert line.startswith(f"error: {away.folder / name}: {why}")
 
 
 def test_an_unknown_command_is_refused(away: Producer) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from producers.events import ProducerError, UnreadableEvent
 from producers.queue import PublishError
 from producers.recording import BadRecording
+from producers.sending import NotTaken
 from producers.settings import SettingsError
+from producers.spool import NoSpool, SpoolError
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {"sqlalchemy", "alembic", "celery", "kombu", "langchain", "langchain_core", "openai", "db", "worker"}
@@ -36,5 +38,5 @@ print(*sorted({name.split(".")[0] for name in sys.modules}))
 
 
 def test_the_errors_have_one_root() -> None:
-    for error in (UnreadableEvent, PublishError, BadRecording, SettingsError):
+    for error in (UnreadableEvent, PublishError, BadRecording, SettingsError, NotTaken, SpoolError, NoSpool):
         assert issubclass(error, ProducerError)
