@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -42,6 +42,12 @@ FAINT = "bright_black"
 NOTHING = "-"
 DOUBT = "?"
 """Beside an order whose words name what is not its alarm's."""
+CLEARED = "◦"
+"""Beside the number of occurrences of a fault that has gone; narrow in every font."""
+FLOOD = "≋"
+"""Beside the number of occurrences in a flood; likewise."""
+FINGERPRINT_DIGITS = 12
+"""So many digits of a fingerprint are shown, and are enough to name it."""
 GAP = 2
 """Columns of air between two columns of a table."""
 
@@ -105,6 +111,15 @@ def short(value: object, style: str = "") -> Text:
 
 def local(moment: datetime, zone: tzinfo, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     return moment.astimezone(zone).strftime(form)
+
+
+def age(span: timedelta) -> str:
+    """In the largest unit of which there are two."""
+    seconds = max(0, int(span.total_seconds()))
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
 
 
 def status_text(status: str) -> Text:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from db import terminal
+from db import cli_shelving, terminal
 
 # Words that cost an import of SQLAlchemy to look up; a test holds them to the enumerations.
 ORDER_WORDS = "Waiting, Ready, Dispatched, Running, Held, Completed, Cancelled, Closed"
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 follow_ups = typer.Typer(help="Facts that a person must supply.", no_args_is_help=True)
 app.add_typer(follow_ups, name="follow-ups")
+app.add_typer(cli_shelving.app)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 By = Annotated[str, typer.Option("--by", metavar="WHO", help="Who does it; kept in the history.")]
@@ -91,7 +92,7 @@ def list_(
 @app.command()
 def show(
     order_or_event_id: Annotated[
-        str, typer.Argument(metavar="ORDER_OR_EVENT_ID", help="WO-..., or the id of the alarm's event.")
+        str, typer.Argument(metavar="ORDER_OR_EVENT_ID", help="WO-..., or the id of an alarm's event.")
     ],
     source: Annotated[
         str | None,
@@ -103,20 +104,24 @@ def show(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one work order whole: diagnosis, actions, parts, steps, follow-ups, history."""
-    from db.queries import orders, runs
+    """Show one work order whole: repeats, diagnosis, actions, parts, steps, follow-ups, history."""
+    from db.queries import events, orders, runs
 
     key = terminal.required(order_or_event_id, "ORDER_OR_EVENT_ID")
     sent_by = terminal.words(source, "--source")
     zone = terminal.zone()
     with terminal.opened() as database, database.reading() as session:
         shown = (runs.accounts if trace else orders.show)(session, key, sent_by)
+        by_number = shown["order_id"] == key.upper()
+        part = None if by_number else events.part_of_another(session, key, sent_by)
     if as_json:
         terminal.print_json(shown)
         return
-    from db.tables import order_view, trace_view
+    from db.tables import order_view, part_view, trace_view
 
     console = terminal.terminal()
+    if part is not None:
+        console.print(part_view(part, shown["order_id"], zone))
     console.print(trace_view(shown, zone) if trace else order_view(shown, zone, console.width))
 
 
@@ -129,13 +134,13 @@ def set_status(
 ) -> None:
     """Move a work order on; only the transitions of a job order (ISA-95) are allowed."""
     from db.models.order import OrderStatus
-    from db.queries import orders
+    from db.queries import transitions
 
     order_id = terminal.required(order, "ORDER")
     wanted = terminal.one_of(status, "STATUS", OrderStatus)
     who, why = terminal.required(by, "--by"), terminal.note(note)
     with terminal.opened() as database, database.writing() as session:
-        moved = orders.set_status(session, order_id, str(wanted), who, why, datetime.now(UTC))
+        moved = transitions.set_status(session, order_id, str(wanted), who, why, datetime.now(UTC))
     change = moved["history"][-1]
     typer.echo(f"{moved['order_id']}: {change['from_status']} -> {change['to_status']}, by {who}")
 

@@ -1,6 +1,7 @@
 """What can go wrong in this package; the type says what happens next."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 
 class DatabaseError(Exception):
@@ -31,11 +32,10 @@ class UnknownOrder(DatabaseError):
 
 
 class NoOrderYet(UnknownOrder):
-    """Raised when the event is known, but no work order has come of it."""
+    """Raised when the event is known, but no work order has come of it; `why` says whether one will."""
 
-    def __init__(self, event_id: str, source: str, status: str) -> None:
+    def __init__(self, event_id: str, source: str, status: str, why: str) -> None:
         super().__init__(event_id, source)
-        why = "a cleared event makes none" if status == "stored" else "one is made once it has been handled"
         self.args = (f"event {event_id!r} from {source!r} is {status} and has no work order; {why}",)
         self.event_id = event_id
         self.status = status
@@ -76,6 +76,64 @@ class StatusConflict(DatabaseError):
         self.wanted = wanted
 
 
+class UnknownFingerprint(DatabaseError):
+    """Raised when no alarm that ever came has the given fingerprint, or one that begins so."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"no alarm has a fingerprint that begins with {key}; `work-orders show` says an order's"
+        )
+        self.key = key
+
+
+class AmbiguousFingerprint(DatabaseError):
+    """Raised when several fingerprints begin with the given digits."""
+
+    def __init__(self, key: str, fingerprints: Sequence[str]) -> None:
+        names = ", ".join(fingerprints)
+        super().__init__(f"several fingerprints begin with {key}; give more digits of one: {names}")
+        self.key = key
+        self.fingerprints = tuple(fingerprints)
+
+
+class AlreadyShelved(DatabaseError):
+    """Raised when a fingerprint is to be shelved that is shelved; `until` is in the asker's time zone."""
+
+    def __init__(self, fingerprint: str, until: datetime, by: str, now: datetime) -> None:
+        when, is_over = until.isoformat(sep=" ", timespec="minutes"), until <= now
+        was = "was shelved" if is_over else "is shelved already,"
+        then = "a running worker ends that within seconds; try again then"
+        super().__init__(
+            f"{fingerprint[:12]} {was} until {when} by {by!r}; "
+            f"{then if is_over else '`work-orders unshelve` ends that'}"
+        )
+        self.fingerprint = fingerprint
+        self.until = until
+        self.by = by
+
+
+class NotShelved(DatabaseError):
+    """Raised when the shelving of a fingerprint is to end that is not shelved, or not any more."""
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(f"{fingerprint[:12]} is not shelved; `work-orders shelved` lists what is")
+        self.fingerprint = fingerprint
+
+
+class FaultHeld(DatabaseError):
+    """Raised when an ended order is to be taken up again, and another one has one of its faults by now."""
+
+    def __init__(self, order_id: str, fault: str, holder: str | None, event_id: str, source: str) -> None:
+        by = holder or f"event {event_id!r} from {source!r}, whose order is still to come"
+        super().__init__(
+            f"{order_id} cannot be taken up again: its fault ({fault}) came back since and is now with {by}"
+        )
+        self.order_id = order_id
+        self.holder = holder
+        self.event_id = event_id
+        self.source = source
+
+
 class UnknownFollowUp(DatabaseError):
     """Raised when no follow-up has the given id."""
 
@@ -93,12 +151,37 @@ class FollowUpClosed(DatabaseError):
         self.status = status
 
 
+class UnknownAlarm(DatabaseError):
+    """Raised when no alarm has the given id."""
+
+    def __init__(self, alarm_id: int) -> None:
+        super().__init__(f"there is no alarm {alarm_id}; `alarm-worker poison list` shows the ids")
+        self.alarm_id = alarm_id
+
+
+class NotPoison(DatabaseError):
+    """Raised when an alarm is to be put back that is not poison, or that is tried at this moment."""
+
+    def __init__(self, alarm_id: int, why: str) -> None:
+        super().__init__(f"alarm {alarm_id} {why}")
+        self.alarm_id = alarm_id
+
+
 class UnknownRejectedAlarm(DatabaseError):
     """Raised when no rejected alarm has the given id."""
 
     def __init__(self, rejected_id: int) -> None:
         super().__init__(f"there is no rejected alarm {rejected_id}")
         self.rejected_id = rejected_id
+
+
+class RejectedAlarmClosed(DatabaseError):
+    """Raised when a rejected alarm that is no longer open is to be retried or dropped."""
+
+    def __init__(self, rejected_id: int, status: str, by: str | None) -> None:
+        super().__init__(f"rejected alarm {rejected_id} is not open; it was {status} by {by!r}")
+        self.rejected_id = rejected_id
+        self.status = status
 
 
 class PlantDataError(DatabaseError):

@@ -11,8 +11,19 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from db.cells import DOUBT, FAINT, Row, empty_table, local, mark, plain, priority, spaced, status_text
+from db.cells import (
+    DOUBT,
+    FAINT,
+    FINGERPRINT_DIGITS,
+    Row,
+    local,
+    plain,
+    priority,
+    status_text,
+)
 from db.models.order import RUNBOOK
+from db.order_tables import follow_ups_lines, history_lines, parts_lines, steps_lines
+from db.standing_view import FLOOD_REMARK, alarms_table, flood_lines, occurrence_facts
 
 """The planner that writes from the manual; every other one is a model."""
 _INDENT = 2
@@ -23,6 +34,10 @@ _PAIRS_FROM = 100
 def order_lines(order: Row, zone: tzinfo, width: int) -> RenderableType:
     """The whole order in sections; those that have nothing to say are left out."""
     blocks: list[RenderableType] = [_title(order), _facts(order, zone, width)]
+    if order["flood"] is not None:
+        blocks += _section("Flood", flood_lines(order["flood"], zone), FLOOD_REMARK)
+    if order["flood"] is not None or len(order["alarms"]) > 1:
+        blocks += _section("Alarms", alarms_table(order["alarms"], zone, width - _INDENT))
     words = "" if order["planner"] == RUNBOOK else f"in the words of {order['planner']}"
     blocks += _section("Diagnosis", plain(order["diagnosis"], lines=True), words)
     blocks += _section("Actions", _numbered(order["actions"]), words)
@@ -31,10 +46,10 @@ def order_lines(order: Row, zone: tzinfo, width: int) -> RenderableType:
     )
     blocks += _section("Causes", _listed(order["causes"]))
     blocks += _section("Safety", _listed(order["safety"], style="yellow"))
-    blocks += _section("Parts", _parts(order["parts"]))
-    blocks += _section("Steps", _steps(order["steps"]))
-    blocks += _section("Follow-ups", _follow_ups(order["follow_ups"], zone))
-    blocks += _section("History", _history(order["history"], zone))
+    blocks += _section("Parts", parts_lines(order["parts"]))
+    blocks += _section("Steps", steps_lines(order["steps"]))
+    blocks += _section("Follow-ups", follow_ups_lines(order["follow_ups"], zone))
+    blocks += _section("History", history_lines(order["history"], zone))
     return Group(*blocks)
 
 
@@ -52,6 +67,7 @@ def _facts(order: Row, zone: tzinfo, width: int) -> RenderableType:
         ("Fault code", _code(order)),
         ("Severity", Text(str(order["severity"]))),
         ("Occurred", Text(local(order["occurred_at"], zone))),
+        *occurrence_facts(order, zone),
         ("Made", Text(made)),
         ("Assignee", plain(order["assignee"])),
         ("Planner", plain(order["planner"])),
@@ -67,6 +83,7 @@ def _facts(order: Row, zone: tzinfo, width: int) -> RenderableType:
         grid.add_row(*(cell for fact in facts[start : start + pairs] for cell in fact))
     last = _fact_grid(1)
     last.add_row("Event", event)
+    last.add_row("Fingerprint", plain(order["fingerprint"][:FINGERPRINT_DIGITS]))
     return Padding(Group(grid, last), (1, 0, 0, _INDENT))
 
 
@@ -152,90 +169,4 @@ def _doubtful(flags: Sequence[Row]) -> RenderableType | None:
             Text(f"another {flag['kind']}", style="yellow"),
             plain(flag["text"], "bold"),
         )
-    return grid if grid.row_count else None
-
-
-def _parts(parts: Sequence[Row]) -> RenderableType | None:
-    table = empty_table(
-        [
-            Column("Number", no_wrap=True),
-            Column("Name", overflow="fold", min_width=8),
-            Column("Matched as", overflow="fold", min_width=8),
-            Column("Score", justify="right", no_wrap=True),
-            Column("Stock", justify="right", no_wrap=True),
-            Column("Location", overflow="fold", min_width=6),
-        ],
-        ruled=False,
-    )
-    for part in parts:
-        short = part["below_minimum"]
-        stock = plain(
-            f"{part['quantity']} {part['unit']}".strip() + (" low" if short else ""), "red" if short else ""
-        )
-        table.add_row(
-            plain(part["number"], "bold"),
-            plain(part["name"]),
-            plain(part["matched_as"]),
-            f"{part['score']:.0f}",
-            plain(stock, "red" if short else ""),
-            plain(part["location"]),
-        )
-    return table if table.row_count else None
-
-
-def _steps(steps: Sequence[Row]) -> RenderableType | None:
-    table = empty_table(
-        [
-            Column("Step", no_wrap=True),
-            Column("Status", no_wrap=True),
-            Column("Asked", justify="right", no_wrap=True),
-            Column("Message", overflow="fold", min_width=20),
-        ],
-        ruled=False,
-    )
-    for step in steps:
-        spared = f" +{step['suppressed_calls']}" if step["suppressed_calls"] else ""
-        table.add_row(
-            step["step"],
-            Text.assemble(mark(step["status"]), " ", spaced(step["status"])),
-            Text.assemble(str(step["calls"]), (spared, FAINT)),
-            plain(step["message"], lines=True),
-        )
-    if any(step["suppressed_calls"] for step in steps):
-        table.caption = Text("Asked: at the source, + answered from what was known", style=FAINT)
-    return table if table.row_count else None
-
-
-def _follow_ups(follow_ups: Sequence[Row], zone: tzinfo) -> RenderableType | None:
-    table = empty_table(
-        [
-            Column("Id", justify="right", no_wrap=True),
-            Column("Status", no_wrap=True),
-            Column("Kind", no_wrap=True),
-            Column("Subject", overflow="fold", min_width=10),
-            Column("To supply", overflow="fold", min_width=8),
-            Column("Opened", no_wrap=True),
-        ],
-        ruled=False,
-    )
-    for follow_up in follow_ups:
-        table.add_row(
-            Text(str(follow_up["id"]), style="bold"),
-            status_text(follow_up["status"]),
-            spaced(follow_up["kind"]),
-            plain(follow_up["subject"]),
-            plain(follow_up["owner"]),
-            local(follow_up["opened_at"], zone, "%m-%d %H:%M"),
-        )
-    return table if table.row_count else None
-
-
-def _history(changes: Sequence[Row], zone: tzinfo) -> RenderableType | None:
-    grid = Table.grid(
-        Column(style=FAINT, no_wrap=True), Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2)
-    )
-    for change in changes:
-        note = Text.assemble(("  ", ""), plain(change["note"], lines=True)) if change["note"] else Text()
-        by = Text.assemble(("by ", FAINT), plain(change["changed_by"]), note)
-        grid.add_row(local(change["changed_at"], zone), status_text(change["to_status"]), by)
     return grid if grid.row_count else None

@@ -1,5 +1,6 @@
 """The way to the database: one engine a process, and short scopes that read or write."""
 
+import re
 import sqlite3
 import threading
 import time
@@ -21,6 +22,9 @@ POSTGRESQL_CONNECTION = {
     "keepalives_interval": 5,
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,
+    # The other way round: a worker that is stopped, or gone, in a transaction must not keep its locks. One of
+    # them is on the day's order number, which every settlement wants.
+    "options": "-c idle_in_transaction_session_timeout=30s",
 }
 
 
@@ -31,6 +35,7 @@ class Database:
         parsed = make_url(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         options: dict[str, Any] = {"pool_size": pool_size, "max_overflow": pool_size, "pool_timeout": 30}
+        options["hide_parameters"] = True  # an error is logged; what an alarm or a person said is not
         if self.is_sqlite:
             assert parsed.database is not None
             file = Path(parsed.database).expanduser().resolve()
@@ -109,8 +114,8 @@ class _Turns:
 
 
 def secret_names(url: URL) -> list[str]:
-    """The options of an address that hold a password."""
-    return [name for name in url.query if "password" in name]
+    """The options of an address that hold a password, or what serves as one."""
+    return [name for name in url.query if re.search("password|secret|_key", name)]
 
 
 def redacted(url: URL) -> str:

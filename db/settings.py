@@ -2,13 +2,16 @@
 
 import re
 import sys
-from typing import Literal, TypeVar
+from datetime import timedelta
+from typing import Annotated, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
+
+from db.rules import FloodLimit, Rules
 
 Language = Literal["zh", "en"]
 
@@ -23,6 +26,8 @@ PERSONAL = (
     "(?<![0-9A-Za-z._%+-])[0-9A-Za-z._%+-]{1,64}@[0-9A-Za-z-]{1,63}(?:[.][0-9A-Za-z-]{1,63}){1,8}",
 )
 """Personal data in an account of a run, where the plant does not say what that is."""
+LONGEST_REPEAT_WINDOW_HOURS = 10_000
+
 _DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg")
 
 _SUCH_AS = {"TRACE_REDACT": '["[0-9]{11}"], with each backslash written twice'}
@@ -81,6 +86,10 @@ class PlantSettings(BaseSettings):
     """The least severity of priority 1, 2 and 3; what is below is 4."""
     trace_redact: tuple[str, ...] = PERSONAL
     """Regular expressions: what they find is taken out of the accounts of runs."""
+    repeat_window_hours: float = 8
+    """A fault that comes back within so many hours after its order ended is a repeat of it; 0: never."""
+    flood_limit: Annotated[FloodLimit | None, NoDecode] = None
+    """Above so many new alarms of a line in such a time, its further ones join one order."""
 
     @field_validator("plant_timezone")
     @classmethod
@@ -104,6 +113,22 @@ class PlantSettings(BaseSettings):
             pass
         raise ValueError("wants three falling severities from 1000 to 1, such as [800, 600, 300]")
 
+    @field_validator("repeat_window_hours", mode="wrap")
+    @classmethod
+    def _hours(cls, value: object, validated: ValidatorFunctionWrapHandler) -> float:
+        try:
+            hours = float(validated(value))
+            if 0 <= hours <= LONGEST_REPEAT_WINDOW_HOURS:
+                return hours
+        except ValidationError:
+            pass
+        raise ValueError(f"wants hours, from 0 (nothing is a repeat) to {LONGEST_REPEAT_WINDOW_HOURS}")
+
+    @field_validator("flood_limit", mode="before")
+    @classmethod
+    def _limit(cls, value: object) -> object:
+        return FloodLimit.parse(value) if isinstance(value, str) else value
+
     @field_validator("trace_redact")
     @classmethod
     def _expressions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,6 +145,6 @@ class PlantSettings(BaseSettings):
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.plant_timezone)
 
-    def priority(self, severity: int) -> int:
-        """Priority 1 (now) to 4, by the plant's table of severities."""
-        return 1 + sum(severity < least for least in self.priority_severities)
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.priority_severities, timedelta(hours=self.repeat_window_hours), self.flood_limit)

@@ -4,20 +4,19 @@ The zone and the terminal's width may be given; else they are the settings' and 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import tzinfo
-from typing import Literal
+from datetime import datetime, tzinfo
 
-from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from db.cells import (
+    CLEARED,
     DOUBT,
-    GAP,
+    FAINT,
+    FINGERPRINT_DIGITS,
+    FLOOD,
     Row,
-    empty_table,
     faint,
     local,
     mark,
@@ -28,45 +27,44 @@ from db.cells import (
     spaced,
     status_text,
 )
+from db.columns import Column, fitted_table
+from db.models.alarm import RejectedStatus
 from db.models.follow_up import FollowUpStatus
 from db.models.order import StepStatus
 from db.order_view import order_lines
 from db.settings import PlantSettings, settings_or_exit
+from db.standing_view import part_line
 from db.trace_view import trace_lines
 
-Legend = Callable[[set[str]], Text | None]
-"""What is said below a table, given the heads of the columns that it has room for."""
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A column and what stands in it. When the terminal is too narrow for all columns, those of the highest
-    `rank` are left out first; what is `least` wide or less is never cut, nor is a column without one."""
-
-    head: str
-    cell: Callable[[Row], Text]
-    rank: int = 0
-    least: int | None = None
-    justify: Literal["left", "right"] = "left"
+COUNT = "#"
+"""The head of the column that says how often the faults of an order occurred."""
+_COUNT_MARKS: dict[str, tuple[str, Callable[[Row], bool]]] = {
+    FLOOD: ("flood", lambda order: order["flood"] is not None),
+    CLEARED: ("cleared", lambda order: order["cleared_at"] is not None),
+}
+"""What stands beside the number of occurrences."""
 
 
 def orders_table(orders: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
-    """One line an order; what the marks under Steps mean stands below."""
+    """One line an order; what its marks mean stands below. How often the faults occurred has a column only
+    when there is something to say of one beyond that it came once."""
     zone = zone or settings_or_exit(PlantSettings).zone
+    count = [Column(COUNT, _occurrences, rank=1)]
     columns = [
-        _Column("Order", _order),
-        _Column("Time", lambda o: Text(local(o["created_at"], zone, "%H:%M")), rank=3),
-        _Column("P", lambda o: priority(o["priority"]), rank=1),
-        _Column("Status", lambda o: status_text(o["status"])),
-        _Column("Line", lambda o: short(o["line_name"]), least=13),
-        _Column("Equipment", lambda o: short(o["equipment"]), rank=5, least=14),
-        _Column("Code", lambda o: short(o["fault_code"]), least=5),
-        _Column("Assignee", lambda o: short(o["assignee"]), rank=4, least=8),
-        _Column("Steps", lambda o: Text().join(mark(step["status"]) for step in o["steps"]), rank=2),
-        _Column("Open", _open_follow_ups, rank=7, justify="right"),
-        _Column("Planner", _planner, rank=6, least=9),
+        Column("Order", _order),
+        Column("Time", lambda o: Text(local(o["created_at"], zone, "%H:%M")), rank=4),
+        Column("P", lambda o: priority(o["priority"]), rank=2),
+        Column("Status", lambda o: status_text(o["status"])),
+        Column("Line", lambda o: short(o["line_name"]), least=13),
+        Column("Equipment", lambda o: short(o["equipment"]), rank=6, least=14),
+        Column("Code", lambda o: short(o["fault_code"]), least=5),
+        *(count if any(map(_counts, orders)) else []),
+        Column("Assignee", lambda o: short(o["assignee"]), rank=5, least=8),
+        Column("Steps", lambda o: Text().join(mark(step["status"]) for step in o["steps"]), rank=3),
+        Column("Open", _open_follow_ups, rank=8, justify="right"),
+        Column("Planner", _planner, rank=7, least=9),
     ]
-    return _table(orders, columns, width, lambda heads: _legend(orders, heads))
+    return fitted_table(orders, columns, width, lambda heads: _legend(orders, heads))
 
 
 def follow_ups_table(
@@ -74,33 +72,59 @@ def follow_ups_table(
 ) -> Table:
     """One row a missing fact. The status has a column only when one of them is not open."""
     zone = zone or settings_or_exit(PlantSettings).zone
-    status = [_Column("Status", lambda f: status_text(f["status"]))]
+    status = [Column("Status", lambda f: status_text(f["status"]))]
     columns = [
-        _Column("Id", lambda f: Text(str(f["id"]), style="bold"), justify="right"),
+        Column("Id", lambda f: Text(str(f["id"]), style="bold"), justify="right"),
         *(status if any(f["status"] != FollowUpStatus.OPEN for f in follow_ups) else []),
-        _Column("Kind", lambda f: Text(spaced(f["kind"])), rank=1),
-        _Column("Step", lambda f: Text(f["step"]), rank=2),
-        _Column("Subject", lambda f: plain(f["subject"]), least=13),
-        _Column("To supply", lambda f: plain(f["owner"]), least=10),
-        _Column("Reason", lambda f: plain(f["reason"]), rank=5, least=30),
-        _Column("Orders", lambda f: number(len(f.get("order_ids", ()))), rank=4, justify="right"),
-        _Column("Opened", lambda f: Text(local(f["opened_at"], zone, "%m-%d %H:%M")), rank=3),
+        Column("Kind", lambda f: Text(spaced(f["kind"])), rank=1),
+        Column("Step", lambda f: Text(f["step"]), rank=2),
+        Column("Subject", lambda f: plain(f["subject"]), least=13),
+        Column("To supply", lambda f: plain(f["owner"]), least=10),
+        Column("Reason", lambda f: plain(f["reason"]), rank=5, least=30),
+        Column("Orders", lambda f: number(len(f.get("order_ids", ()))), rank=4, justify="right"),
+        Column("Opened", lambda f: Text(local(f["opened_at"], zone, "%m-%d %H:%M")), rank=3),
     ]
-    return _table(follow_ups, columns, width)
+    return fitted_table(follow_ups, columns, width)
 
 
 def rejected_table(rejected: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
-    """One row a stream entry that could not become an alarm."""
+    """One row a stream entry that could not become an alarm. The status has a column when one is closed."""
     zone = zone or settings_or_exit(PlantSettings).zone
-    columns = [
-        _Column("Id", lambda r: Text(str(r["id"]), style="bold"), justify="right"),
-        _Column("Received", lambda r: Text(local(r["received_at"], zone, "%m-%d %H:%M"))),
-        _Column("Reason", lambda r: Text(r["reason"], style="red")),
-        _Column("Detail", lambda r: plain(r["detail"]), least=24),
-        _Column("Bytes", lambda r: number(r["raw_bytes"]), rank=1, justify="right"),
-        _Column("Entry", lambda r: short(r["entry_id"]), rank=2),
+    closed = [
+        Column("Status", lambda r: status_text(r["status"])),
+        Column("By", lambda r: short(r["closed_by"]), rank=3, least=8),
     ]
-    return _table(rejected, columns, width)
+    columns = [
+        Column("Id", lambda r: Text(str(r["id"]), style="bold"), justify="right"),
+        *(closed if any(row["status"] != RejectedStatus.OPEN for row in rejected) else []),
+        Column("Received", lambda r: Text(local(r["received_at"], zone, "%m-%d %H:%M"))),
+        Column("Reason", lambda r: Text(r["reason"], style="red")),
+        Column("Detail", lambda r: plain(r["detail"]), least=24),
+        Column("Bytes", lambda r: number(r["raw_bytes"]), rank=1, justify="right"),
+        Column("Entry", lambda r: short(r["entry_id"]), rank=2),
+    ]
+    return fitted_table(rejected, columns, width)
+
+
+def shelved_table(shelvings: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
+    """One row a shelving. How it ended has a column only when one of them has."""
+    zone = zone or settings_or_exit(PlantSettings).zone
+    ended = [
+        Column("Ended", lambda s: _moment(s["ended_at"], zone)),
+        Column("Ended by", _ended_by, rank=3, least=8),
+    ]
+    columns = [
+        Column("Fingerprint", lambda s: Text(s["fingerprint"][:FINGERPRINT_DIGITS], style="bold")),
+        Column("Code", lambda s: short(s["fault_code"]), least=5),
+        Column("Line", lambda s: short(s["line_name"]), rank=4, least=13),
+        Column("Equipment", lambda s: short(s["equipment"]), rank=1, least=10),
+        Column("Until", lambda s: _moment(s["until"], zone)),
+        *(ended if any(s["ended_at"] for s in shelvings) else []),
+        Column("By", lambda s: short(s["shelved_by"]), rank=2, least=6),
+        Column("Kept back", lambda s: number(s["kept_back"]), justify="right"),
+        Column("Why", lambda s: plain(s["why"]), rank=5, least=14),
+    ]
+    return fitted_table(shelvings, columns, width)
 
 
 def order_view(order: Row, zone: tzinfo | None = None, width: int | None = None) -> RenderableType:
@@ -113,47 +137,38 @@ def trace_view(account: Row, zone: tzinfo | None = None) -> RenderableType:
     return trace_lines(account, zone or settings_or_exit(PlantSettings).zone)
 
 
-def _table(
-    rows: Sequence[Row], columns: Sequence[_Column], width: int | None, legend: Legend | None = None
-) -> Table:
-    cells = [(column, [column.cell(row) for row in rows]) for column in columns]
-    room = width or Console().width
-    while sum(_least(*one) + GAP for one in cells) - GAP > room and any(column.rank for column, _ in cells):
-        cells.remove(max(cells, key=lambda one: one[0].rank))
-    heads = [
-        Column(column.head, width=wide, justify=column.justify, no_wrap=column.least is None, overflow="fold")
-        for (column, _), wide in zip(cells, _widths(cells, room), strict=True)
-    ]
-    table = empty_table(heads, legend({column.head for column, _ in cells}) if legend else None)
-    for line in zip(*(texts for _, texts in cells), strict=True):
-        table.add_row(*line)
-    return table
-
-
-def _widths(cells: Sequence[tuple[_Column, Sequence[Text]]], room: int) -> list[int]:
-    """What each column needs at least; what room is left goes to cut text, the narrowest first."""
-    widths = [_least(*one) for one in cells]
-    wanted = [_most(*one) for one in cells]
-    for _ in range(room - sum(widths) - GAP * (len(cells) - 1)):
-        cut = [index for index in range(len(cells)) if widths[index] < wanted[index]]
-        if not cut:
-            break
-        widths[min(cut, key=lambda index: widths[index])] += 1
-    return widths
-
-
-def _least(column: _Column, cells: Sequence[Text]) -> int:
-    most = _most(column, cells)
-    return most if column.least is None else min(most, max(column.least, cell_len(column.head)))
-
-
-def _most(column: _Column, cells: Sequence[Text]) -> int:
-    return max(cell_len(line) for line in (column.head, *(text.plain for text in cells)))
+def part_view(event: Row, order_id: str | None, zone: tzinfo | None = None) -> RenderableType:
+    """That an event is part of an order which another event opened."""
+    return part_line(event, order_id, zone or settings_or_exit(PlantSettings).zone)
 
 
 def _order(order: Row) -> Text:
     doubt = (f" {DOUBT}", "bold yellow") if order["diagnosis_flags"] else ""
     return Text.assemble((order["order_id"], "bold"), doubt)
+
+
+def _occurrences(order: Row) -> Text:
+    several = order["occurrences"] > 1
+    marks = [sign for sign, (_, is_so) in _COUNT_MARKS.items() if is_so(order)]
+    said = [Text(f"{order['occurrences']:,}", style="yellow" if several else FAINT), *map(_count_mark, marks)]
+    return Text(" ").join(said)
+
+
+def _counts(order: Row) -> bool:
+    return order["occurrences"] > 1 or any(is_so(order) for _, is_so in _COUNT_MARKS.values())
+
+
+def _count_mark(sign: str) -> Text:
+    return Text(sign, style="green" if sign == CLEARED else "bold yellow")
+
+
+def _ended_by(shelving: Row) -> Text:
+    by_itself = shelving["ended_at"] is not None and shelving["ended_by"] is None
+    return Text("by itself", style=FAINT) if by_itself else short(shelving["ended_by"])
+
+
+def _moment(moment: datetime | None, zone: tzinfo) -> Text:
+    return plain(None if moment is None else local(moment, zone, "%m-%d %H:%M"))
 
 
 def _open_follow_ups(order: Row) -> Text:
@@ -173,6 +188,13 @@ def _legend(orders: Sequence[Row], heads: set[str]) -> Text | None:
         said.append(Text("Steps: manual, shift, parts, order"))
         said += [Text.assemble(mark(status), " ", spaced(status)) for status in StepStatus if status in met]
         said = [Text("   ").join(said)]
+    if COUNT in heads:
+        signs = [
+            Text.assemble(_count_mark(sign), " ", word)
+            for sign, (word, is_so) in _COUNT_MARKS.items()
+            if any(map(is_so, orders))
+        ]
+        said.append(Text("   ").join([Text(f"{COUNT} occurrences"), *signs]))
     if any(order["diagnosis_flags"] for order in orders):
         said.append(
             Text.assemble((DOUBT, "bold yellow"), " its words name another line, code or order: see `show`")

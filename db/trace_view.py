@@ -12,9 +12,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from db.cells import FAINT, Prose, Row, local, mark, plain, spaced
+from db.models.alarm import AlarmStatus
 from db.models.order import RUNBOOK, StepStatus
 
 NOT_KEPT = "no account is kept of this attempt: it was made before there were any, or its worker died"
+NONE_YET = "no attempt has been made yet"
 NOT_YET = "still running: its account is kept when it ends"
 _BY = {
     "source": "from its source",
@@ -28,9 +30,9 @@ _STATUSES = {status.value for status in StepStatus}
 def trace_lines(account: Row, zone: tzinfo) -> RenderableType:
     """Each attempt at an alarm: what was said and called, what it was answered, and by whom."""
     alarm = [account["fault_code"], "on", account["line_name"], account["equipment"]]
-    title = Text("   ").join(
-        [plain(account["order_id"] or "no work order yet", "bold"), plain(" ".join(filter(None, alarm)))]
-    )
+    never = account["alarm_status"] in (AlarmStatus.STORED, AlarmStatus.SHELVED)
+    order = account["order_id"] or f"no work order{'' if never else ' yet'}"
+    title = Text("   ").join([plain(order, "bold"), plain(" ".join(filter(None, alarm)))])
     event = Prose.assemble(
         ("event ", FAINT), plain(account["event_id"]), (" from ", FAINT), plain(account["source"])
     )
@@ -38,7 +40,8 @@ def trace_lines(account: Row, zone: tzinfo) -> RenderableType:
     for run in account["runs"]:
         blocks += [Text(), _heading(run, zone), Padding(_conversation(run), (0, 0, 0, 1))]
     if not account["runs"]:
-        blocks += [Text(), Text("no attempt has been made yet", style=FAINT)]
+        none = f"no attempt is made at it: it is {account['alarm_status']}" if never else NONE_YET
+        blocks += [Text(), Text(none, style=FAINT)]
     return Group(*blocks)
 
 

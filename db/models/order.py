@@ -26,6 +26,10 @@ class OrderStatus(StrEnum):
     CLOSED = "Closed"
 
 
+ENDED = (OrderStatus.COMPLETED, OrderStatus.CANCELLED, OrderStatus.CLOSED)
+"""Nobody works at such an order any more: a fault that comes back wants a new one."""
+
+
 class StepName(StrEnum):
     """The four steps, in the order of the procedure; each is the name of its tool."""
 

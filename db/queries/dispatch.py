@@ -1,17 +1,21 @@
 """Which alarms a task should be sent for now, and how many tasks are under way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, case, func, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from db.models import AgentRun, Alarm
+from db.models import Alarm
 from db.models.alarm import AlarmStatus, RunOutcome
+from db.queries import lease
+from db.queries.attempts import CLOCKS_DIFFER, STILL_OPEN, due, urgency
 from db.queries.rows import changed
 
-_OPEN = text("alarm.status in ('waiting', 'dispatched', 'running')")
-"""Word for word the condition of the index `ix_alarm_open`: neither database would use it otherwise."""
+_TURN = 0x616E646F6E
+"""The number of PostgreSQL's advisory lock; any that nothing else in the database uses."""
+_LONGEST_TURN_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -20,59 +24,93 @@ class DueAlarm:
     line_name: str
     fault_code: str
     event_id: str
-    severity: int
+    severity: int  # the worst of all that it leads
 
 
-def take_due(session: Session, room: int, now: datetime, redispatch_after: timedelta) -> list[DueAlarm]:
-    """Mark at most `room` alarms as dispatched, the worst severity first, then the oldest, and return them.
+def my_turn(session: Session) -> bool:
+    """Whether no other dispatcher is at it, until this transaction ends: two that count what is outstanding
+    at the same time would each fill the room."""
+    if session.get_bind().dialect.name == "sqlite":  # one writer at a time in any case
+        return True
+    # A process that is stopped, or a machine that is gone, must not keep all the others waiting.
+    limit = func.set_config("idle_in_transaction_session_timeout", f"{_LONGEST_TURN_SECONDS}s", True)
+    _, mine = session.execute(select(limit, func.pg_try_advisory_xact_lock(_TURN))).one()
+    return bool(mine)
 
-    Due are waiting ones whose time has come, dispatched ones whose task seems lost, and running ones whose
-    lease has lapsed (that attempt is over then, and counts as a failure). Send their tasks after the commit.
-    """
+
+def look_ahead(session: Session, room: int, now: datetime, redispatch_after: timedelta) -> list[int]:
+    """The ids of what `take_due` would take now. It goes through the whole backlog, so it is done before the
+    transaction that writes: meanwhile nobody else could write to SQLite."""
     if room < 1:
         return []
-    due = or_(
-        and_(Alarm.status == AlarmStatus.WAITING, Alarm.next_attempt_at <= now),
-        and_(Alarm.status == AlarmStatus.DISPATCHED, Alarm.dispatched_at <= now - redispatch_after),
-        and_(Alarm.status == AlarmStatus.RUNNING, Alarm.lease_until <= now),
-    )
+    lapsed = and_(Alarm.status == AlarmStatus.RUNNING, Alarm.lease_until <= now)
+    query = select(Alarm.id).where(STILL_OPEN, or_(_to_be_sent(now, redispatch_after), lapsed))
+    return list(session.scalars(query.order_by(urgency.desc(), Alarm.id).limit(room)))
+
+
+def take_due(
+    session: Session,
+    room: int,
+    now: datetime,
+    redispatch_after: timedelta,
+    among: Sequence[int] | None = None,
+) -> list[DueAlarm]:
+    """Mark at most `room` alarms as dispatched, the worst severity first, then the oldest, and return them;
+    of those `among` which it is to choose, else of all.
+
+    Due are those at rest whose time has come, and dispatched ones whose task seems lost. Attempts whose lease
+    has lapsed are ended first, counted as failures. Send the tasks after the commit.
+    """
+    _end_lapsed(session, now)
+    if room < 1:
+        return []
     query = (
-        select(Alarm.id, Alarm.line_name, Alarm.fault_code, Alarm.event_id, Alarm.severity)
-        .where(_OPEN, due)
-        .order_by(Alarm.severity.desc(), Alarm.id)
+        select(Alarm.id, Alarm.line_name, Alarm.fault_code, Alarm.event_id, urgency)
+        .where(STILL_OPEN if among is None else Alarm.id.in_(among), _to_be_sent(now, redispatch_after))
+        .order_by(urgency.desc(), Alarm.id)
         .limit(room)
-        .with_for_update(skip_locked=True)
+        # Rows that refer to the alarm may be written meanwhile: its occurrences.
+        .with_for_update(skip_locked=True, key_share=True)
     )
     taken = [DueAlarm(*row) for row in session.execute(query)]
     if taken:
-        ids = [alarm.id for alarm in taken]
-        lapsed = case((Alarm.status == AlarmStatus.RUNNING, 1), else_=0)
-        changed(
-            session,
-            update(Alarm)
-            .where(Alarm.id.in_(ids))
-            .values(
-                status=AlarmStatus.DISPATCHED,
-                dispatched_at=now,
-                failures=Alarm.failures + lapsed,
-                lease_owner=None,
-                lease_until=None,
-            ),
-        )
-        changed(
-            session,
-            update(AgentRun)
-            .where(AgentRun.alarm_id.in_(ids), AgentRun.outcome == RunOutcome.RUNNING)
-            .values(outcome=RunOutcome.LAPSED, ended_at=now),
-        )
+        mine = update(Alarm).where(Alarm.id.in_([alarm.id for alarm in taken]))
+        changed(session, mine.values(status=AlarmStatus.DISPATCHED, dispatched_at=now))
     return taken
 
 
 def outstanding(session: Session, now: datetime, redispatch_after: timedelta) -> int:
     """How many alarms have been dispatched whose task may still arrive."""
+    fresh = and_(Alarm.dispatched_at > now - redispatch_after, Alarm.dispatched_at <= now + CLOCKS_DIFFER)
     query = (
         select(func.count())
         .select_from(Alarm)
-        .where(_OPEN, Alarm.status == AlarmStatus.DISPATCHED, Alarm.dispatched_at > now - redispatch_after)
+        .where(STILL_OPEN, Alarm.status == AlarmStatus.DISPATCHED, fresh)
     )
     return session.scalars(query).one()
+
+
+def _to_be_sent(now: datetime, redispatch_after: timedelta) -> ColumnElement[bool]:
+    lost = or_(Alarm.dispatched_at <= now - redispatch_after, Alarm.dispatched_at > now + CLOCKS_DIFFER)
+    return or_(due(now), and_(Alarm.status == AlarmStatus.DISPATCHED, lost))
+
+
+def _end_lapsed(session: Session, now: datetime) -> None:
+    """End the attempts whose time is over: their worker died, hangs, or was cut off."""
+    over = or_(Alarm.lease_until <= now, Alarm.lease_until > now + CLOCKS_DIFFER)
+    query = select(Alarm.id, Alarm.attempt, Alarm.lease_until, Alarm.lease_seconds)
+    running = session.execute(query.where(STILL_OPEN, Alarm.status == AlarmStatus.RUNNING, over)).all()
+    for alarm_id, attempt, until, seconds in running:
+        if not _has_lapsed(until, seconds, now):
+            continue
+        unchanged = select(Alarm.id).where(lease.held(alarm_id, attempt), Alarm.lease_until == until)
+        # Who renews, settles or gives back at this moment is alive.
+        if session.scalar(unchanged.with_for_update(skip_locked=True, key_share=True)) is not None:
+            lease.let_go(session, alarm_id, attempt, now, RunOutcome.LAPSED)
+
+
+def _has_lapsed(until: datetime | None, seconds: float | None, now: datetime) -> bool:
+    """A lease that ends far later than one given now is older than it looks: a clock was set back."""
+    if until is None or until <= now:
+        return True
+    return seconds is not None and until > now + timedelta(seconds=seconds) + CLOCKS_DIFFER

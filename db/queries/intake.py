@@ -1,4 +1,4 @@
-"""Taking alarms off the queue into the database: once each, and what cannot be read beside them."""
+"""Taking alarms off the queue into the database: once each, at its place, and the unreadable beside them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,12 @@ from sqlalchemy.orm import Session
 
 from db.codes import fingerprint, normalise
 from db.models import Alarm, RejectedAlarm
-from db.models.alarm import AlarmStatus, RejectReason
+from db.models.alarm import AlarmState, AlarmStatus, RejectReason
+from db.queries.arrivals import Arrival
 from db.queries.rows import insert, storable
+from db.queries.shelved import keep_back
+from db.queries.standing import admit
+from db.rules import DEFAULT_RULES, Rules
 
 KEPT_BYTES = 64 * 1024
 """How much is kept of an entry that could not be read."""
@@ -36,6 +40,7 @@ class NewAlarm:
     message: str
     occurred_at: datetime
     attributes: Mapping[str, Any]
+    historical: bool = False  # kept, and part of no order
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,29 @@ def accept(
     alarms: Sequence[tuple[str, bytes, NewAlarm]],
     unreadable: Sequence[Unreadable],
     now: datetime,
+    rules: Rules = DEFAULT_RULES,
 ) -> Accepted:
     """Keep a batch of `(entry id, raw bytes, alarm)` and of unreadable entries; again, it changes nothing.
 
     An identity that stands already with the same content is a repeat; with other content it is rejected
-    as `id_reused`, the stored alarm left as it was.
+    as `id_reused`, the stored alarm left as it was. Of the new alarms each gets its place: historical ones
+    and those of a shelved fingerprint are kept, the others lead or belong to a standing alarm.
+
+    Locks are always taken in this order, here and wherever several are: alarms that are inserted, shelvings,
+    lines, standing alarms, the alarms that lead there, orders.
     """
     first: dict[Identity, NewAlarm] = {}
     for _, _, alarm in alarms:
         first.setdefault((alarm.source, alarm.event_id), alarm)
-    new = _insert(session, first, now)
-    stored = _digests(session, first.keys() - new) | {key: first[key].content_digest for key in new}
+    rows = {identity: _row(alarm, now) for identity, alarm in first.items()}
+    new = _insert(session, rows)
+    arrivals = [
+        _arrival(new[identity], rows[identity])
+        for identity, alarm in first.items()
+        if identity in new and not alarm.historical
+    ]
+    admit(session, keep_back(session, arrivals, now), now, rules)
+    stored = _digests(session, first.keys() - new.keys()) | {key: first[key].content_digest for key in new}
     reused = [
         Unreadable(entry_id, raw, RejectReason.ID_REUSED, _reused(alarm))
         for entry_id, raw, alarm in alarms
@@ -87,11 +104,11 @@ def accept(
     )
 
 
-def _insert(session: Session, alarms: Mapping[Identity, NewAlarm], now: datetime) -> set[Identity]:
-    """Insert those that do not stand yet; their identities."""
+def _insert(session: Session, alarms: Mapping[Identity, dict[str, Any]]) -> dict[Identity, int]:
+    """Insert the rows of those that do not stand yet; the ids of these."""
     if not alarms:
-        return set()
-    rows = [_row(alarm, now) for alarm in alarms.values()]
+        return {}
+    rows = list(alarms.values())
     if session.get_bind().dialect.name == "postgresql":
         # Ids in the order of arrival, rows in the order of identities: two intakes that were given the
         # same alarms in different orders would otherwise wait for each other, and one be broken off.
@@ -99,25 +116,29 @@ def _insert(session: Session, alarms: Mapping[Identity, NewAlarm], now: datetime
             "SELECT nextval(pg_get_serial_sequence('alarm', 'id')) FROM generate_series(1, :count)"
         )
         ids = session.scalars(numbers, {"count": len(rows)}).all()
-        for row, number in zip(rows, sorted(ids), strict=True):
-            row["id"] = number
+        rows = [row | {"id": number} for row, number in zip(rows, sorted(ids), strict=True)]
         rows.sort(key=lambda row: (row["source"], row["event_id"]))
     statement = (
         insert(session, Alarm)
         .on_conflict_do_nothing(index_elements=["source", "event_id"])
-        .returning(Alarm.source, Alarm.event_id)
+        .returning(Alarm.source, Alarm.event_id, Alarm.id)
     )
-    return {(source, event_id) for source, event_id in session.execute(statement, rows)}
+    return {(source, event_id): number for source, event_id, number in session.execute(statement, rows)}
 
 
 def _row(alarm: NewAlarm, now: datetime) -> dict[str, Any]:
-    return vars(alarm) | {
+    makes_none = alarm.historical or alarm.state == AlarmState.CLEARED
+    return {name: value for name, value in vars(alarm).items() if name != "historical"} | {
         "code_key": normalise(alarm.fault_code),
         "fingerprint": fingerprint(alarm.line_name, alarm.equipment, alarm.fault_code),
         "received_at": now,
-        "status": AlarmStatus.STORED if alarm.state == "cleared" else AlarmStatus.WAITING,
+        "status": AlarmStatus.STORED if makes_none else AlarmStatus.WAITING,
         "next_attempt_at": now,
     }
+
+
+def _arrival(alarm_id: int, row: Mapping[str, Any]) -> Arrival:
+    return Arrival(**{name: row[name] for name in Arrival.__dataclass_fields__ if name != "id"}, id=alarm_id)
 
 
 def _digests(session: Session, identities: Collection[Identity]) -> dict[Identity, str]:

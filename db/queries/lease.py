@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, or_, update
+from sqlalchemy import ColumnElement, and_, case, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import AgentRun, Alarm
 from db.models.alarm import AlarmStatus, RunOutcome
+from db.queries.attempts import POISON_AFTER, at_rest, due, urgency, wait
 from db.queries.rows import changed, fitted
 
 
@@ -27,13 +28,20 @@ class ClaimedAlarm:
     equipment_class: str
     fault_code: str  # as the sender has it
     code_key: str  # as it is compared
-    severity: int
+    severity: int  # the worst of all that it leads
     message: str
     occurred_at: datetime
     attributes: Mapping[str, Any]
 
+    @property
+    def is_poison(self) -> bool:
+        """Whether so many attempts came to nothing that a model is not asked any more."""
+        return self.failures >= POISON_AFTER
 
-_FACTS = [getattr(Alarm, name) for name in ClaimedAlarm.__dataclass_fields__]
+
+_FACTS = [
+    urgency if name == "severity" else getattr(Alarm, name) for name in ClaimedAlarm.__dataclass_fields__
+]
 
 
 def claim(
@@ -44,9 +52,10 @@ def claim(
     One conditional UPDATE, so of any number of claims at once exactly one holds the alarm.
     """
     free = or_(
-        and_(Alarm.status == AlarmStatus.WAITING, Alarm.next_attempt_at <= now),
+        due(now),
         Alarm.status == AlarmStatus.DISPATCHED,
-        and_(Alarm.status == AlarmStatus.RUNNING, Alarm.lease_until <= now),
+        # Whose lapse is one too many has to wait first: the dispatcher sees to that.
+        and_(Alarm.status == AlarmStatus.RUNNING, Alarm.lease_until <= now, Alarm.failures < POISON_AFTER),
     )
     lapsed = case((Alarm.status == AlarmStatus.RUNNING, 1), else_=0)
     row = session.execute(
@@ -54,11 +63,11 @@ def claim(
         .where(Alarm.id == alarm_id, free)
         .values(
             fitted(Alarm, lease_owner=owner)
+            | _until(now, lease)
             | {
                 "status": AlarmStatus.RUNNING,
                 "attempt": Alarm.attempt + 1,
                 "failures": Alarm.failures + lapsed,
-                "lease_until": now + lease,
             }
         )
         .returning(*_FACTS)
@@ -83,26 +92,49 @@ def claim(
 
 def renew(session: Session, alarm_id: int, attempt: int, now: datetime, lease: timedelta) -> bool:
     """Hold the alarm until `now + lease`; False when this attempt has lost it, which is for good."""
-    statement = update(Alarm).where(held(alarm_id, attempt), Alarm.lease_until > now)
-    return changed(session, statement.values(lease_until=now + lease)) == 1
+    mine = update(Alarm).where(held(alarm_id, attempt), Alarm.lease_until > now)
+    return changed(session, mine.values(_until(now, lease))) == 1
 
 
 def give_back(session: Session, alarm_id: int, attempt: int, now: datetime) -> bool:
     """Let go of an alarm at a clean stop: due again at once, and not counted as a failure."""
-    return _let_go(session, alarm_id, attempt, now, RunOutcome.GIVEN_BACK, retry_at=now)
+    return let_go(session, alarm_id, attempt, now, RunOutcome.GIVEN_BACK) is not None
 
 
-def fail(
-    session: Session, alarm_id: int, attempt: int, now: datetime, retry_at: datetime, error: str
-) -> bool:
-    """End an attempt without an order, counted; due again at `retry_at`. `error` is a type's name."""
-    return _let_go(session, alarm_id, attempt, now, RunOutcome.FAILED, retry_at=retry_at, error=error)
+def fail(session: Session, alarm_id: int, attempt: int, now: datetime, error: str) -> timedelta | None:
+    """End an attempt without an order, counted. How long until the alarm is due again; None when this attempt
+    no longer holds it. `error` is a type's name."""
+    return let_go(session, alarm_id, attempt, now, RunOutcome.FAILED, error=error)
+
+
+def let_go(
+    session: Session, alarm_id: int, attempt: int, now: datetime, outcome: RunOutcome, **values: Any
+) -> timedelta | None:
+    """End an attempt without an order, if it still holds the alarm; how long until that is due again."""
+    mine = held(alarm_id, attempt)
+    failures = session.scalar(select(Alarm.failures).where(mine).with_for_update(key_share=True))
+    if failures is None:
+        return None
+    rest = timedelta()
+    if outcome is not RunOutcome.GIVEN_BACK:
+        failures += 1
+        rest = wait(failures, lapsed=outcome is RunOutcome.LAPSED)
+    free = {
+        "status": AlarmStatus.POISON if failures >= POISON_AFTER else AlarmStatus.WAITING,
+        "failures": failures,
+        "next_attempt_at": now + rest,
+        "lease_owner": None,
+        "lease_until": None,
+    }
+    changed(session, update(Alarm).where(mine).values(free))
+    end_run(session, alarm_id, outcome, now, **values)
+    return rest
 
 
 def undispatch(session: Session, alarm_id: int, now: datetime) -> bool:
     """Take back the mark of a task that was not, or will not be, carried out; the alarm is due at once."""
     statement = update(Alarm).where(Alarm.id == alarm_id, Alarm.status == AlarmStatus.DISPATCHED)
-    return changed(session, statement.values(status=AlarmStatus.WAITING, next_attempt_at=now)) == 1
+    return changed(session, statement.values(status=at_rest(), next_attempt_at=now)) == 1
 
 
 def held(alarm_id: int, attempt: int) -> ColumnElement[bool]:
@@ -116,28 +148,5 @@ def end_run(session: Session, alarm_id: int, outcome: RunOutcome, now: datetime,
     changed(session, statement.values(outcome=outcome, ended_at=now, **fitted(AgentRun, **values)))
 
 
-def _let_go(
-    session: Session,
-    alarm_id: int,
-    attempt: int,
-    now: datetime,
-    outcome: RunOutcome,
-    retry_at: datetime,
-    **values: Any,
-) -> bool:
-    """Put the alarm back among the waiting ones, if this attempt still holds it; whether it did."""
-    mine = changed(
-        session,
-        update(Alarm)
-        .where(held(alarm_id, attempt))
-        .values(
-            status=AlarmStatus.WAITING,
-            next_attempt_at=retry_at,
-            failures=Alarm.failures + (1 if outcome is RunOutcome.FAILED else 0),
-            lease_owner=None,
-            lease_until=None,
-        ),
-    )
-    if mine:
-        end_run(session, alarm_id, outcome, now, **values)
-    return mine == 1
+def _until(now: datetime, lease: timedelta) -> dict[str, Any]:
+    return {"lease_until": now + lease, "lease_seconds": lease.total_seconds()}

@@ -1,32 +1,20 @@
-"""Reading work orders, and moving one from status to status."""
+"""Reading work orders."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session, selectinload
 
 from db.codes import comparable
-from db.errors import AmbiguousEvent, ForbiddenTransition, NoOrderYet, StatusConflict, UnknownOrder
-from db.models import Alarm, StatusChange, WorkOrder
+from db.models import WorkOrder
 from db.models.order import OrderStatus
-from db.queries.rows import changed
+from db.queries.events import order_of_event
+from db.queries.occurrences import OCCURRENCE_FIELDS, occurrences
 from db.queries.shape import fields
 
-TRANSITIONS: dict[OrderStatus, tuple[OrderStatus, ...]] = {
-    OrderStatus.WAITING: (OrderStatus.READY, OrderStatus.CANCELLED),
-    OrderStatus.READY: (OrderStatus.DISPATCHED, OrderStatus.HELD, OrderStatus.CANCELLED),
-    OrderStatus.DISPATCHED: (OrderStatus.RUNNING, OrderStatus.HELD, OrderStatus.CANCELLED),
-    OrderStatus.RUNNING: (OrderStatus.HELD, OrderStatus.COMPLETED, OrderStatus.CANCELLED),
-    OrderStatus.HELD: (OrderStatus.READY, OrderStatus.RUNNING, OrderStatus.CANCELLED),
-    OrderStatus.COMPLETED: (OrderStatus.CLOSED, OrderStatus.RUNNING),
-    OrderStatus.CANCELLED: (OrderStatus.CLOSED,),
-    OrderStatus.CLOSED: (),
-}
-"""From each status, where an order may go next."""
-
-ORDER_FIELDS = (
+_ROW_FIELDS = (
     "order_id",
     "event_id",
     "source",
@@ -52,9 +40,6 @@ ORDER_FIELDS = (
     "output_tokens",
     "occurred_at",
     "created_at",
-    "steps",
-    "follow_ups",
-    "history",
 )
 STEP_FIELDS = (
     "step",
@@ -76,6 +61,8 @@ _DETAILS = {
     "follow_ups": FOLLOW_UP_FIELDS,
     "history": CHANGE_FIELDS,
 }
+ORDER_FIELDS = (*_ROW_FIELDS, *OCCURRENCE_FIELDS, "steps", "follow_ups", "history")
+"""An order as `show` and `list` give it."""
 
 
 def list_orders(
@@ -91,7 +78,7 @@ def list_orders(
     query = select(WorkOrder).where(*wanted).order_by(WorkOrder.created_at.desc(), WorkOrder.id.desc())
     if limit is not None:
         query = query.limit(limit)
-    return [_order(row) for row in session.scalars(query.options(*_everything()))]
+    return _orders(session, session.scalars(query.options(*_everything())).all())
 
 
 def count_orders(
@@ -112,7 +99,7 @@ def lines(session: Session) -> list[str]:
 
 
 def show(session: Session, order_or_event_id: str, source: str | None = None) -> dict[str, Any]:
-    """One order whole, by its number or by the event that led to it.
+    """One order whole, by its number or by an event that opened it or is part of it.
 
     Raises UnknownOrder; NoOrderYet when the event is known and has no order; AmbiguousEvent when several
     sources sent that event id and `source` does not say which one is meant.
@@ -122,41 +109,10 @@ def show(session: Session, order_or_event_id: str, source: str | None = None) ->
         by_number = by_number.where(WorkOrder.source == source)
     order = session.scalar(by_number.options(*_everything()))
     if order is None:
-        order = _of_event(session, order_or_event_id, source)
-    return _order(order)
-
-
-def set_status(
-    session: Session, order_id: str, status: OrderStatus | str, by: str, note: str, now: datetime
-) -> dict[str, Any]:
-    """Moves an order on and keeps who, when and why; the order as it then stands.
-
-    Raises UnknownOrder; ForbiddenTransition, which carries what is allowed; StatusConflict when somebody else
-    moved the order between the reading and the writing.
-    """
-    wanted = OrderStatus(status)
-    order = session.scalar(select(WorkOrder).where(WorkOrder.order_id == order_id.upper()))
-    if order is None:
-        raise UnknownOrder(order_id)
-    read = order.status
-    if wanted not in TRANSITIONS[read]:
-        raise ForbiddenTransition(order.order_id, read, wanted, TRANSITIONS[read])
-    mine = update(WorkOrder).where(WorkOrder.id == order.id, WorkOrder.status == read)
-    if not changed(session, mine.values(status=wanted)):
-        raise StatusConflict(order.order_id, read, wanted)
-    session.add(
-        StatusChange(
-            work_order_id=order.id,
-            from_status=read.value,
-            to_status=wanted.value,
-            changed_by=by,
-            note=note,
-            changed_at=now,
-        )
-    )
-    session.flush()
-    session.expire_all()
-    return show(session, order.order_id)
+        row_id = order_of_event(session, order_or_event_id, source)
+        order = session.scalars(select(WorkOrder).where(WorkOrder.id == row_id).options(*_everything())).one()
+    [shown] = _orders(session, [order])
+    return shown
 
 
 def _wanted(
@@ -179,28 +135,6 @@ def _wanted(
     return wanted
 
 
-def alarm_of_event(session: Session, event_id: str, source: str | None) -> Alarm:
-    """Raises UnknownOrder, and AmbiguousEvent when several sources sent that event id and none is named."""
-    query = select(Alarm).where(Alarm.event_id == event_id).order_by(Alarm.source)
-    if source is not None:
-        query = query.where(Alarm.source == source)
-    alarms = session.scalars(query).all()
-    if not alarms:
-        raise UnknownOrder(event_id, source)
-    if len(alarms) > 1:
-        raise AmbiguousEvent(event_id, [alarm.source for alarm in alarms])
-    return alarms[0]
-
-
-def _of_event(session: Session, event_id: str, source: str | None) -> WorkOrder:
-    alarm = alarm_of_event(session, event_id, source)
-    if alarm.work_order_id is None:
-        raise NoOrderYet(event_id, alarm.source, alarm.status)
-    return session.scalars(
-        select(WorkOrder).where(WorkOrder.id == alarm.work_order_id).options(*_everything())
-    ).one()
-
-
 def _everything() -> list[Any]:
     return [
         selectinload(WorkOrder.steps),
@@ -210,8 +144,14 @@ def _everything() -> list[Any]:
     ]
 
 
-def _order(row: WorkOrder) -> dict[str, Any]:
-    order = fields(row, ORDER_FIELDS)
-    for name, names in _DETAILS.items():
-        order[name] = [fields(detail, names) for detail in order[name]]
-    return order
+def _orders(session: Session, rows: Sequence[WorkOrder]) -> list[dict[str, Any]]:
+    behind = occurrences(session, rows)
+    return [_order(row, behind[row.id]) for row in rows]
+
+
+def _order(row: WorkOrder, behind: dict[str, Any]) -> dict[str, Any]:
+    details = {
+        name: [fields(detail, names) for detail in getattr(row, name)] for name, names in _DETAILS.items()
+    }
+    values = fields(row, _ROW_FIELDS) | behind | details
+    return {name: values[name] for name in ORDER_FIELDS}

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, undefer
 
 from db.models import AgentRun, Alarm, WorkOrder
-from db.queries.orders import alarm_of_event
+from db.queries.events import alarm_of_event, leader_of
 from db.queries.rows import changed, fitted
 from db.queries.shape import fields
 
@@ -40,7 +40,8 @@ def store_trace(
 def accounts(session: Session, order_or_event_id: str, source: str | None = None) -> dict[str, Any]:
     """The alarm of an order or an event, and each attempt at it with its trace (None: not kept).
 
-    An alarm that has no order yet has its attempts all the same. Raises UnknownOrder and AmbiguousEvent.
+    An event that is part of another one's order is led there: the account is the other one's. An alarm that
+    has no order yet has its attempts all the same. Raises UnknownOrder and AmbiguousEvent.
     """
     query = (
         select(Alarm)
@@ -50,7 +51,7 @@ def accounts(session: Session, order_or_event_id: str, source: str | None = None
     if source is not None:
         query = query.where(WorkOrder.source == source)
     alarm = session.scalar(query)
-    alarm = alarm or alarm_of_event(session, order_or_event_id, source)
+    alarm = alarm or leader_of(session, alarm_of_event(session, order_or_event_id, source))
     order_id = session.scalar(select(WorkOrder.order_id).where(WorkOrder.id == alarm.work_order_id))
     runs = session.scalars(
         select(AgentRun)

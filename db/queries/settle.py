@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
 from db.errors import LeaseLost
@@ -26,6 +26,7 @@ from db.models.follow_up import FollowUpKind, FollowUpStatus
 from db.models.order import OrderStatus, StepName, StepStatus
 from db.queries.lease import end_run, held
 from db.queries.rows import changed, fitted, insert, storable
+from db.rules import DEFAULT_RULES, Rules
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,6 @@ class OrderDraft:
     model_calls: int
     input_tokens: int
     output_tokens: int
-    priority: int
     steps: Sequence[StepDraft]
     parts: Sequence[PartDraft]
     follow_ups: Sequence[FollowUpDraft]
@@ -87,9 +87,16 @@ class OrderDraft:
 
 
 def settle(
-    session: Session, alarm_id: int, attempt: int, draft: OrderDraft, now: datetime, zone: ZoneInfo
+    session: Session,
+    alarm_id: int,
+    attempt: int,
+    draft: OrderDraft,
+    now: datetime,
+    zone: ZoneInfo,
+    rules: Rules = DEFAULT_RULES,
 ) -> str:
-    """Write the work order and end the alarm; the order's id.
+    """Write the work order and end the alarm; the order's id. It is as severe as the worst alarm of those
+    that this one leads.
 
     Raises LeaseLost when the attempt does not hold the alarm any more. Called again by the attempt that
     settled it, it returns the same id and writes nothing.
@@ -106,7 +113,7 @@ def settle(
             Alarm.equipment,
             Alarm.code_key.label("fault_code"),
             Alarm.fault_code.label("native_code"),
-            Alarm.severity,
+            func.coalesce(Alarm.urgency, Alarm.severity).label("severity"),
             Alarm.occurred_at,
         )
         .execution_options(synchronize_session=False)
@@ -115,7 +122,8 @@ def settle(
         return _settled_before(session, alarm_id, attempt)
     plant_date = now.astimezone(zone).date()
     sequence = _next_number(session, plant_date)
-    order = _order(draft, dict(alarm._mapping), plant_date, sequence, now)
+    facts = {**alarm._mapping, "priority": rules.priority(alarm.severity)}
+    order = _order(draft, facts, plant_date, sequence, now)
     session.add(order)
     session.flush()
     _attach(session, order.id, draft.follow_ups, now)

@@ -4,6 +4,7 @@ Columns that an older worker does not write may be null or have a default: it ru
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -42,7 +43,7 @@ def _words(constraint: str, *words: str) -> sa.Enum:
     return sa.Enum(*words, native_enum=False, create_constraint=True, length=32, name=op.f(constraint))
 
 
-def _where(condition: str) -> dict[str, sa.TextClause]:
+def _where(condition: str) -> dict[str, Any]:
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
 
