@@ -35,7 +35,6 @@ def draft_order(
         model_calls=run.model_calls,
         input_tokens=run.input_tokens,
         output_tokens=run.output_tokens,
-        priority=context.plant.priority(context.alarm.severity),
         steps=[*(_look_up_step(context, step) for step in LOOK_UPS), _order_step(context)],
         parts=_parts(context),
         follow_ups=_follow_ups(context),

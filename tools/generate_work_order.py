@@ -7,7 +7,7 @@ from langchain.tools import ToolRuntime, tool
 from sqlalchemy.orm import Session
 
 from db.models.order import StepName, StepStatus
-from db.queries import plant
+from db.queries import clock, plant
 from db.queries.settle import settle
 from tools.catalogue import listed, text
 from tools.context import AlarmContext
@@ -47,9 +47,11 @@ async def make_order(context: AlarmContext, diagnosis: str, actions: list[str]) 
                 return refusal
             flagged = [] if context.run.by_runbook else await _flags(context, diagnosis, actions)
             draft = draft_order(context, diagnosis, actions, datetime.now(UTC), flagged)
-            alarm, zone = context.alarm, context.plant.zone
+            alarm, plant = context.alarm, context.plant
             ledger.order_id = await context.sources.write(
-                lambda session: settle(session, alarm.id, alarm.attempt, draft, datetime.now(UTC), zone)
+                lambda session: settle(
+                    session, alarm.id, alarm.attempt, draft, clock.now(session), plant.zone, plant.rules
+                )
             )
         return ToolResult.success(
             text(language, "order.made", order_id=ledger.order_id),

@@ -14,7 +14,7 @@ from tools.query_shift import query_shift
 from tools.query_spare_parts import query_spare_parts
 from tools.search_manual import search_manual
 from worker.guard import Guard
-from worker.handover import Handover
+from worker.handover import Handover, hand_over
 from worker.prompts import alarm_prompt, system_prompt
 from worker.settings import AgentSettings
 
@@ -47,6 +47,8 @@ async def run_agent(agent: Agent, context: AlarmContext) -> None:
     """
     prompt = alarm_prompt(context)
     context.run.trace.alarm(prompt)
+    if context.alarm.is_poison:
+        hand_over(context, "poison")
     await agent.ainvoke(
         {"messages": [HumanMessage(prompt)]},
         {"recursion_limit": RECURSION_LIMIT},

@@ -1,16 +1,15 @@
 """The Celery application, for `celery -A worker.app worker`. Its queue carries hints; rows are the truth."""
 
 import logging
-import ssl
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from celery.signals import after_setup_logger, celeryd_init
 
 from db.settings import settings_or_exit
 from producers.settings import BrokerSettings
-from worker import kombu_guard
+from worker import kombu_guard, log_redaction
+from worker.broker_url import kombu_url
 from worker.settings import WorkerSettings
 from worker.steps import LineStep
 from worker.tasks import PRIORITY_STEPS, QUEUE
@@ -20,7 +19,9 @@ SPARE_CONNECTIONS = 36
 
 def build_app(broker: BrokerSettings, worker: WorkerSettings) -> Celery:
     kombu_guard.install()
-    app = Celery("andon", broker=_kombu_url(broker.broker_url), include=["worker.tasks"], set_as_current=True)
+    address = kombu_url(broker.broker_url)
+    modules = ["worker.tasks", "worker.remote_control"]
+    app = Celery("andon", broker=address.url, include=modules, set_as_current=True)
     app.conf.update(
         task_default_queue=QUEUE,
         # Row, lease and dispatcher see to it that nothing is lost; late acknowledgement would only run tasks
@@ -39,38 +40,20 @@ def build_app(broker: BrokerSettings, worker: WorkerSettings) -> Celery:
         task_send_sent_event=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,  # a broker that refuses a command may take it again later
         worker_cancel_long_running_tasks_on_connection_loss=True,  # concerns late acknowledgement only
-        broker_use_ssl=_tls(broker.broker_url),
+        broker_use_ssl=address.tls,
         broker_transport_options={
             "priority_steps": list(PRIORITY_STEPS),
-            "unacked_restore_interval": 5,
-            "unacked_restore_throttle": 1,
             "max_connections": worker.worker_concurrency + SPARE_CONNECTIONS,
             "socket_timeout": 5,
             "socket_connect_timeout": 3,
             "socket_keepalive": True,
+            **address.options,
         },
     )
     app.steps["worker"].add(LineStep)
     return app
-
-
-def _kombu_url(url: str) -> str:
-    """A socket's address as kombu writes it; all other addresses mean the same to kombu and to redis-py."""
-    parts = urlsplit(url)
-    if parts.scheme != "unix":
-        return url
-    user, at, path = parts.netloc.rpartition("@")
-    database = parse_qs(parts.query).get("db", ["0"])[0]
-    return f"redis+socket://{user}{at}{path}{parts.path}?virtual_host={database}"
-
-
-def _tls(url: str) -> dict[str, Any] | None:
-    """kombu would trust any certificate; the broker's must be valid unless the address says otherwise."""
-    parts = urlsplit(url)
-    if parts.scheme != "rediss" or "ssl_cert_reqs" in parse_qs(parts.query):
-        return None
-    return {"ssl_cert_reqs": ssl.CERT_REQUIRED}
 
 
 @celeryd_init.connect
@@ -85,8 +68,9 @@ def _make_room_for_connections(conf: Any = None, options: dict[str, Any] | None 
 @after_setup_logger.connect
 def _quieten(**_: Any) -> None:
     """What these say at INFO is a line for each request, or nothing to anybody."""
-    for name in ("alembic", "httpx", "openai"):
+    for name in ("alembic", "httpx", "httpx2", "openai"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
+log_redaction.install()
 app = build_app(settings_or_exit(BrokerSettings), settings_or_exit(WorkerSettings))

@@ -12,13 +12,15 @@ from pybreaker import STATE_HALF_OPEN, CircuitBreaker, CircuitBreakerError, Circ
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
 from tools.context import AlarmContext, RunState
+from worker.pauses import Pauses
 from worker.settings import AgentSettings
 
 logger = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-TRIES, TRIES_WHEN_BUSY = 2, 4
+TRIES, MORE_TRIES = 2, 4
+"""More where the endpoint is only busy, or had nothing to do with it."""
 LONGEST_WAIT_SECONDS = 30.0
 """An endpoint that asks for more patience is not waited for."""
 FAILURES_UNTIL_REST, REST_SECONDS = 5, 30.0
@@ -39,6 +41,10 @@ class NoAnswerError(Exception):
         self.reason = reason
 
 
+class PausedError(Exception):
+    """Raised when a request came to nothing while this process stood still; the endpoint is not to blame."""
+
+
 class Asking:
     """One for all alarms of a process: it knows how the endpoint has been of late."""
 
@@ -47,10 +53,11 @@ class Asking:
     ) -> None:
         self._settings = settings
         self._sleep = sleep
+        self._pauses = Pauses()
         self._breaker = CircuitBreaker(
             fail_max=FAILURES_UNTIL_REST,
             reset_timeout=REST_SECONDS,
-            exclude=[lambda error: _status(error) in _ABOUT_THE_REQUEST],
+            exclude=[_not_of_the_endpoint],
             listeners=[_Logged()],
             throw_new_error_on_trip=False,
         )
@@ -81,22 +88,30 @@ class Asking:
         run = context.run
         run.model_calls += 1
         left = run.model_deadline - asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(min(self._settings.llm_timeout_seconds, left)):
-                return await request()
-        except Exception as error:
-            status = _status(error)
-            name = type(error).__name__ + (f" {status}" if status else "")
-            logger.warning("alarm %d: model call %d failed: %s", context.alarm.id, run.model_calls, name)
-            run.trace.failure(run.model_calls, name)
-            raise
+        with self._pauses.watched() as paused_seconds:
+            try:
+                async with asyncio.timeout(min(self._settings.llm_timeout_seconds, left)):
+                    return await request()
+            except Exception as error:
+                status, paused = _status(error), paused_seconds()
+                name = type(error).__name__ + (f" {status}" if status else "")
+                name += f", this process stood still for {paused:.0f} s" if paused else ""
+                logger.warning("alarm %d: model call %d failed: %s", context.alarm.id, run.model_calls, name)
+                run.trace.failure(run.model_calls, name)
+                if paused and not status:
+                    raise PausedError from None
+                raise
+            finally:
+                run.model_deadline += paused_seconds()
 
     def _stop(self, run: RunState) -> Callable[[RetryCallState], bool]:
         """Whether there is no further try: none left, no call left, or no time to wait for it."""
         clock = asyncio.get_running_loop().time
 
         def stop(state: RetryCallState) -> bool:
-            tries = TRIES_WHEN_BUSY if _status(_error(state)) in _BUSY else TRIES
+            error = _error(state)
+            more = isinstance(error, PausedError) or _status(error) in _BUSY
+            tries = MORE_TRIES if more else TRIES
             return (
                 state.attempt_number >= tries
                 or run.model_calls >= self._settings.agent_max_model_calls
@@ -128,6 +143,10 @@ def _status(error: BaseException | None) -> int | None:
     """The HTTP status that an error stands for, if any."""
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) else None
+
+
+def _not_of_the_endpoint(error: BaseException) -> bool:
+    return isinstance(error, PausedError) or _status(error) in _ABOUT_THE_REQUEST
 
 
 def _may_help(error: BaseException) -> bool:

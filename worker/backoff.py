@@ -4,7 +4,7 @@ import logging
 from typing import Protocol
 
 FIRST_SECONDS = 0.5
-LONGEST_SECONDS = 15.0
+LONGEST_SECONDS = 5.0
 
 
 class Stoppable(Protocol):
@@ -38,5 +38,6 @@ class BackOff:
 def brief(error: BaseException) -> str:
     """An error as one short line: SQLAlchemy's own text would add the statement and its values."""
     cause = getattr(error, "orig", None) or error
-    lines = str(cause).strip().splitlines()
+    said = str(cause).partition(", with args")[0]  # a broker that knows no AUTH quotes the password back
+    lines = said.strip().splitlines()
     return f"{type(cause).__name__}: {lines[0][:200]}" if lines else type(cause).__name__

@@ -1,13 +1,15 @@
-"""The command `alarm-worker`: run the line, show it, and look at what could not be read."""
+"""The command `alarm-worker`: run the line, show it, ask it, and look at what could not be read."""
 
-import base64
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from db import terminal
+from worker import cli_poison, cli_rejected
+from worker.cli_probe import probe
+from worker.cli_status import status
 
 app = typer.Typer(
     help="Runs the line: alarms off the queue, an agent's run over each, a work order in the database.",
@@ -16,9 +18,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-rejected = typer.Typer(help="Stream entries that could not be read as alarms.", no_args_is_help=True)
-app.add_typer(rejected, name="rejected")
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 
 
@@ -52,6 +51,12 @@ def run(
 
     _log()
     raise typer.Exit(supervisor.run(concurrency))
+
+
+app.command()(status)
+app.command()(probe)
+app.add_typer(cli_rejected.app, name="rejected")
+app.add_typer(cli_poison.app, name="poison")
 
 
 @app.command()
@@ -93,70 +98,12 @@ def eval_(
     raise typer.Exit(command.run(runs, concurrency, setup or [], as_json, out))
 
 
-@rejected.command("list")
-def list_(
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many, the newest.")] = 50,
-    as_json: AsJson = False,
-) -> None:
-    """List what was rejected and why, the newest first."""
-    from db.queries.rejected import list_rejected
-
-    zone = terminal.zone()
-    with terminal.opened() as database, database.reading() as session:
-        found = list_rejected(session, limit + 1)
-    more, found = len(found) > limit, found[:limit]
-    if as_json:
-        terminal.print_json(found)
-    elif found:
-        from db.tables import rejected_table
-
-        terminal.terminal().print(rejected_table(found, zone))
-        if more:
-            typer.echo(f"the newest {limit}; --limit shows more")
-    else:
-        typer.echo("nothing was rejected")
-
-
-@rejected.command("show")
-def show(
-    rejected_id: Annotated[int, typer.Argument(metavar="ID", help="As `rejected list` shows it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Show one rejected entry with what was sent, of which the first 64 KiB are kept."""
-    from db.queries.rejected import show_rejected
-
-    zone = terminal.zone()
-    with terminal.opened() as database, database.reading() as session:
-        found = show_rejected(session, rejected_id)
-    raw: bytes = found.pop("raw")
-    if as_json:
-        terminal.print_json(found | _raw_fields(raw))
-        return
-    found["received_at"] = found["received_at"].astimezone(zone).isoformat(timespec="seconds")
-    for name, value in found.items():
-        typer.echo(f"{name:12} {value}")
-    typer.echo(f"{'raw':12} {_readable(raw)}")
-
-
-def _raw_fields(raw: bytes) -> dict[str, Any]:
-    """`raw` as text where it is UTF-8, else null; `raw_base64` always has the bytes themselves."""
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        text = None
-    return {"raw": text, "raw_base64": base64.b64encode(raw).decode()}
-
-
-def _readable(raw: bytes, most: int = 2000) -> str:
-    """Safe for a terminal: what is not printable is escaped."""
-    text = raw[:most].decode(errors="backslashreplace")
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return shown if len(raw) <= most else f"{shown}… ({len(raw)} bytes are kept; --json shows them all)"
-
-
 def _log() -> None:
     import logging
 
+    from worker import log_redaction
+
+    log_redaction.install()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
 

@@ -1,16 +1,17 @@
 """The only sender of tasks: few at a time, the worst alarm first, what is late once more."""
 
 import contextlib
+import functools
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from redis import Redis, RedisError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from db.queries import dispatch, lease
+from db.queries import clock, dispatch, lease, probes
 from db.queries.dispatch import DueAlarm
 from db.session import Database
 from producers.queue import connect
@@ -31,6 +32,7 @@ class SendError(Exception):
 class Dispatcher:
     """Marks due alarms in the database and sends a task for each, after the commit.
 
+    Probes go first, and do not count: one is sent when a busy line's room is filled, too.
     `queue_lists` are the broker's lists that the tasks go to. Their length counts too: a task that waits for
     longer than `redispatch_after` is taken for lost and sent again, and a busy worker's queue would grow.
     """
@@ -43,11 +45,13 @@ class Dispatcher:
         send: Callable[[DueAlarm], None],
         concurrency: int,
         redispatch_after: timedelta = REDISPATCH_AFTER,
+        send_probe: Callable[[str], None] = lambda token: None,
     ) -> None:
         self._database = database
         self._broker_url = broker_url
         self._queue_lists = queue_lists
         self._send = send
+        self._send_probe = send_probe
         self._most = OUTSTANDING_PER_THREAD * concurrency
         self._redispatch_after = redispatch_after
         self._woken = threading.Event()
@@ -77,22 +81,34 @@ class Dispatcher:
             for name in self._queue_lists:
                 pipeline.llen(name)
             queued: int = sum(pipeline.execute())
+        after = self._redispatch_after
+        with self._database.reading() as session:
+            now = clock.now(session)
+            room = self._most - max(dispatch.outstanding(session, now, after), queued)
+            wanted = dispatch.look_ahead(session, room, now, after)
         with self._database.writing() as session:
-            now = datetime.now(UTC)  # when it is our turn, not when we began to wait for it
-            fresh = dispatch.outstanding(session, now, self._redispatch_after)
-            room = self._most - max(fresh, queued)
-            due = dispatch.take_due(session, room, now, self._redispatch_after) if room > 0 else []
-        for sent, alarm in enumerate(due):
+            if not dispatch.my_turn(session):
+                return False  # another worker's dispatcher is at it, for all
+            now = clock.now(session)  # when it is our turn, not when we began to wait for it
+            tokens = probes.take_due(session, now, after)
+            room = min(room, self._most - max(dispatch.outstanding(session, now, after), queued))
+            due = dispatch.take_due(session, room, now, after, wanted)
+        todo = [functools.partial(self._send_probe, token) for token in tokens]
+        todo += [functools.partial(self._send, alarm) for alarm in due]
+        for sent, send in enumerate(todo):
             try:
-                self._send(alarm)
+                send()
             except Exception as error:  # kombu's, redis' or a socket's: each means that it was not sent
-                self._take_back(due[sent:])
-                raise SendError(f"{len(due) - sent} tasks were not sent: {type(error).__name__}") from error
-        return len(due) == room
+                self._take_back(tokens[sent:], due[max(0, sent - len(tokens)) :])
+                unsent = len(todo) - sent
+                raise SendError(f"{unsent} tasks were not sent: {type(error).__name__}") from error
+        return len(due) >= room
 
-    def _take_back(self, unsent: Sequence[DueAlarm]) -> None:
+    def _take_back(self, tokens: Sequence[str], unsent: Sequence[DueAlarm]) -> None:
         """Makes them due at once. One may have been sent all the same: a second task finds nothing to do."""
-        now = datetime.now(UTC)
         with self._database.writing() as session:
+            if tokens:
+                probes.undispatch(session, tokens)
+            now = clock.now(session)
             for alarm in unsent:
                 lease.undispatch(session, alarm.id, now)

@@ -3,15 +3,17 @@
 import json
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import httpx2
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
 from openai import BaseModel, DefaultAsyncHttpxClient
-from pydantic import SecretStr
+from pydantic import PrivateAttr, SecretStr
 
+from tools.redaction import SHORT, Redactor
 from worker.loose import clean, cleaned
 from worker.settings import AgentSettings
 
@@ -24,7 +26,12 @@ class UnreadableAnswerError(Exception):
 
 
 class CompatibleChat(ChatOpenAI):
-    """What it sends is taken by strict servers, and what lax servers answer is read as it was meant."""
+    """What it sends is taken by strict servers, and what lax servers answer is read as it was meant.
+
+    An answer that quotes the key loses it here, before anything is logged, stored or shown of it.
+    """
+
+    _redactor: Redactor = PrivateAttr(default_factory=Redactor)
 
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
@@ -36,18 +43,48 @@ class CompatibleChat(ChatOpenAI):
         return payload
 
     def _create_chat_result(self, response: Any, generation_info: dict[str, Any] | None = None) -> ChatResult:
-        return super()._create_chat_result(plain(response), generation_info)
+        answer = plain(response)
+        message = answer["choices"][0]["message"]
+        message["content"] = self._without_key(message["content"])
+        for call in message["tool_calls"]:
+            function = call["function"]
+            function |= {name: self._without_key(written) for name, written in function.items()}
+        return super()._create_chat_result(answer, generation_info)
+
+    def _without_key(self, written: str) -> str:
+        return self._redactor.text(written, len(written))
+
+
+class Address(NamedTuple):
+    """A base URL in its parts: its query is no place to write a path after, and what is secret in it would
+    stand in each line and error that names the URL."""
+
+    url: str | None
+    query: dict[str, str]
+    login: tuple[str, str] | None
+
+    @classmethod
+    def of(cls, base_url: str | None) -> "Address":
+        parts = urlsplit(base_url or "")
+        login = None
+        if parts.username is not None:
+            login = (unquote(parts.username), unquote(parts.password or ""))
+        url = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+        return cls(url or None, dict(parse_qsl(parts.query, keep_blank_values=True)), login)
 
 
 def compatible_chat(model: str, settings: AgentSettings) -> CompatibleChat:
-    return CompatibleChat(
+    address = Address.of(settings.openai_base_url)
+    chat = CompatibleChat(
         model=model,
-        base_url=settings.openai_base_url,
+        base_url=address.url,
         api_key=settings.openai_api_key or SecretStr("none"),  # local servers ask for none, the client does
         timeout=settings.llm_timeout_seconds,
         # Its own, since the library shares one among all models of a process, whatever their event loop.
         http_async_client=DefaultAsyncHttpxClient(
             timeout=settings.llm_timeout_seconds,
+            params=address.query,
+            auth=address.login,
             follow_redirects=False,  # each request is counted
             headers={"Accept-Encoding": "identity"},  # a short answer may unpack to a long one
             event_hooks={"response": [_not_packed, bounded(MAX_ANSWER_BYTES)]},
@@ -56,6 +93,10 @@ def compatible_chat(model: str, settings: AgentSettings) -> CompatibleChat:
         temperature=0,
         use_responses_api=False,
     )
+    # A shorter one ("EMPTY", "ollama") is a word of its own, and no secret.
+    secrets = [secret for secret in settings.secrets if len(secret) >= SHORT]
+    chat._redactor = Redactor(secrets=[*secrets, *(json.dumps(secret)[1:-1] for secret in secrets)])
+    return chat
 
 
 class _Bounded(httpx2.AsyncByteStream):

@@ -5,13 +5,14 @@ import contextlib
 import logging
 import os
 import socket
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.errors import LeaseLost
 from db.models.order import RUNBOOK
 from db.queries import lease, plant, runs
+from db.queries.clock import now
 from db.queries.lease import ClaimedAlarm
 from db.settings import PlantSettings
 from tools.context import AlarmContext
@@ -26,8 +27,6 @@ logger = logging.getLogger(__name__)
 RUNBOOK_SECONDS = 30.0
 """After the model's time is over, for the runbook to finish in: two rounds of look-ups at sources that do not
 answer, and a settlement that waits for its turn."""
-RETRY_SECONDS = (2, 10, 30, 60)
-"""Until the next attempt, by the number of failed ones before."""
 
 
 class Handler:
@@ -58,14 +57,14 @@ class Handler:
     async def handle(self, alarm_id: int) -> str:
         """What became of it, in a few words for the log. Faults of the database are the caller's."""
         if self._stopping:
-            await self._sources.write(lambda session: lease.undispatch(session, alarm_id, datetime.now(UTC)))
+            await self._sources.write(lambda session: lease.undispatch(session, alarm_id, now(session)))
             return "not begun: this worker is stopping"
         # The clock is read once it is our turn to write: a lease must not run out while it waits for that.
         alarm = await self._sources.write(
-            lambda session: lease.claim(session, alarm_id, self._owner, datetime.now(UTC), self._lease)
+            lambda session: lease.claim(session, alarm_id, self._owner, now(session), self._lease)
         )
         if alarm is None:
-            return "skipped: another attempt has it, or it is settled"
+            return "skipped: another attempt has it, it has to wait, or it is settled"
         context = self._context(alarm)
         run = asyncio.create_task(self._attempt(context))
         self._runs.add(run)
@@ -121,9 +120,7 @@ class Handler:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
                 held = await self._sources.write(
-                    lambda session: lease.renew(
-                        session, alarm.id, alarm.attempt, datetime.now(UTC), self._lease
-                    )
+                    lambda session: lease.renew(session, alarm.id, alarm.attempt, now(session), self._lease)
                 )
             except SQLAlchemyError as error:
                 logger.warning("alarm %d: lease not renewed: %s", alarm.id, type(error).__name__)
@@ -148,18 +145,22 @@ class Handler:
 
     async def _unsettled(self, context: AlarmContext, error: BaseException) -> str:
         """An attempt ended without an order: a clean stop gives it back, anything else is counted."""
-        alarm, now = context.alarm, datetime.now(UTC)
+        alarm = context.alarm
         if context.ledger.order_id is not None:
             return f"settled: {context.ledger.order_id}"
+        fenced_out = f"fenced out: attempt {alarm.attempt} no longer holds the lease"
         if isinstance(error, asyncio.CancelledError) and self._stopping:
-            await self._sources.write(lambda session: lease.give_back(session, alarm.id, alarm.attempt, now))
-            return "given back: this worker is stopping"
+            given_back = await self._sources.write(
+                lambda session: lease.give_back(session, alarm.id, alarm.attempt, now(session))
+            )
+            return "given back: this worker is stopping" if given_back else fenced_out
         if isinstance(error, LeaseLost | asyncio.CancelledError):
-            return f"fenced out: attempt {alarm.attempt} no longer holds the lease"
-        wait = RETRY_SECONDS[min(alarm.failures, len(RETRY_SECONDS) - 1)]
-        logger.error("alarm %d: attempt %d failed", alarm.id, alarm.attempt, exc_info=error)
-        name, retry_at = type(error).__name__, now + timedelta(seconds=wait)
-        await self._sources.write(
-            lambda session: lease.fail(session, alarm.id, alarm.attempt, now, retry_at, name)
+            return fenced_out
+        name = type(error).__name__
+        wait = await self._sources.write(
+            lambda session: lease.fail(session, alarm.id, alarm.attempt, now(session), name)
         )
-        return f"failed: {name}, again in {wait} s"
+        if wait is None:
+            return fenced_out
+        logger.error("alarm %d: attempt %d failed", alarm.id, alarm.attempt, exc_info=error)
+        return f"failed: {name}, again in {wait.total_seconds():.0f} s"

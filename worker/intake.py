@@ -13,12 +13,16 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from db.models.alarm import RejectReason
+from db.queries import floods, probes, shelved
 from db.queries import intake as rows
 from db.queries.intake import Unreadable
+from db.rules import DEFAULT_RULES, Rules
 from db.session import Database
 from producers.queue import STREAM, connect
+from worker import exhausted
 from worker.backoff import BackOff, brief
-from worker.entries import Entry, Readable, entries_of, sort_out
+from worker.entries import Entry, Readable, entries_of, sort_out, tokens_of
+from worker.open_rejected import OpenRejected
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +32,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 """About as much is read at once where entries are large: an event has 64 KiB, rubbish may have any size."""
 BLOCK_MILLISECONDS = 1000
 CLAIM_EVERY_SECONDS = 10.0
+END_EVERY_SECONDS = 5.0
 DEAD_READER_SECONDS = 30.0
 
 
@@ -45,14 +50,17 @@ class Intake:
         reader: str,
         on_new: Callable[[], None] = lambda: None,
         dead_reader_seconds: float = DEAD_READER_SECONDS,
+        rules: Rules = DEFAULT_RULES,
     ) -> None:
         self._database = database
         self._broker_url = broker_url
         self._reader = reader
         self._on_new = on_new
+        self._rules = rules
         self._dead_reader_milliseconds = int(dead_reader_seconds * 1000)
         self._asked = self._batch = 1  # the last process may have ended of what it was given
         self._back_off = BackOff(logger)
+        self._open_rejected = OpenRejected(database)
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -71,10 +79,15 @@ class Intake:
         _create_group(broker)
         while not stop.is_set() and (entries := self._read(broker, "0")):
             self._take_in(broker, entries)
-        claim_at = time.monotonic()
+        claim_at = end_at = time.monotonic()
         while not stop.is_set():
+            if time.monotonic() >= end_at:
+                self._end_what_is_over()
+                end_at = time.monotonic() + END_EVERY_SECONDS
             if time.monotonic() >= claim_at:
+                exhausted.begin_anew(broker, GROUP)
                 self._claim(broker, stop)
+                self._open_rejected.look()
                 claim_at = time.monotonic() + CLAIM_EVERY_SECONDS
             self._take_in(broker, self._read(broker, ">"))
 
@@ -132,6 +145,10 @@ class Intake:
             self._commit([], unreadable)
             for one in readable:
                 self._store_one(one)
+        if tokens := tokens_of(entries):
+            with self._database.writing() as session:
+                probes.receive(session, tokens)
+            self._on_new()
 
     def _store_one(self, one: Readable) -> None:
         try:
@@ -145,11 +162,32 @@ class Intake:
 
     def _commit(self, readable: Sequence[Readable], unreadable: Sequence[Unreadable]) -> None:
         with self._database.writing() as session:
-            done = rows.accept(session, readable, unreadable, datetime.now(UTC))
+            done = rows.accept(session, readable, unreadable, datetime.now(UTC), self._rules)
         if done.new or done.rejected:
             logger.info("took in %d alarms, %d repeated, %d rejected", done.new, done.repeated, done.rejected)
         if done.new:
             self._on_new()
+
+    def _end_what_is_over(self) -> None:
+        """Shelvings and floods end by themselves. Should that fail, alarms must come in all the same."""
+        try:
+            self._end_shelvings_and_floods(datetime.now(UTC))
+        except Exception as error:
+            if isinstance(error, DBAPIError | PoolTimeoutError) and not _blames_a_row(error):
+                raise  # the database is in trouble
+            logger.exception("shelvings and floods could not be ended; that is tried again and again")
+
+    def _end_shelvings_and_floods(self, now: datetime) -> None:
+        with self._database.reading() as session:
+            over = shelved.any_over(session, now), floods.any_over(session, now, self._rules)
+        # In a scope each: both hold lines, and all the lines of a scope are held in one go.
+        if over[0]:
+            with self._database.writing() as session:
+                shelved.release(session, now, self._rules)
+            self._on_new()
+        if over[1]:
+            with self._database.writing() as session:
+                floods.end(session, now, self._rules)
 
 
 def _blames_a_row(error: Exception) -> bool:

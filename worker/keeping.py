@@ -14,7 +14,7 @@ from worker.owned import end_owned
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 5.0
 STEADY_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 

@@ -1,6 +1,6 @@
 """How the agent and the worker are bounded, from the environment or `.env`."""
 
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -53,7 +53,8 @@ class AgentSettings(BaseSettings):
         key = self.openai_api_key.get_secret_value() if self.openai_api_key is not None else ""
         address = urlsplit(self.openai_base_url or "")
         in_query = [value for _, value in parse_qsl(address.query) if len(value) >= 8]  # 1 and v2 are none
-        return [secret for secret in (key, address.password, *in_query) if secret]
+        password = address.password or ""  # as it is written, and as it is sent
+        return [secret for secret in (key, password, unquote(password), *in_query) if secret]
 
 
 class WorkerSettings(BaseSettings):

@@ -48,11 +48,17 @@ class LineThreads:
         self._line = line
         self._stop = threading.Event()
         url, send = line.broker.broker_url, functools.partial(tasks.send, app)
-        dispatcher = Dispatcher(line.database, url, tasks.queue_lists(), send, concurrency)
-        intake = Intake(line.database, url, reader, on_new=dispatcher.wake)
+        send_probe = functools.partial(tasks.send_probe, app)
+        dispatcher = Dispatcher(
+            line.database, url, tasks.queue_lists(), send, concurrency, send_probe=send_probe
+        )
+        intake = Intake(line.database, url, reader, on_new=dispatcher.wake, rules=line.plant.rules)
         self._threads = [KeptThread("intake", intake.run), KeptThread("dispatcher", dispatcher.run)]
 
     def start(self) -> None:
+        from worker import broker_check
+
+        broker_check.start(self._line.broker.broker_url, self._stop)
         # Celery stops its steps only when its consumer has come to an end, which can take a while.
         worker_shutting_down.connect(self._on_shutting_down, weak=False)
         for thread in self._threads:

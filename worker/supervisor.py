@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from worker.keeping import Child, StopSignals, keep_running
+from worker.node_name import node_name
 from worker.owned import start_owned
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def celery_command(*arguments: str) -> list[str]:
 
 def worker_command() -> list[str]:
     # A worker asks its neighbours for nothing: what they would tell (revoked tasks, clocks) is not used here.
-    return celery_command("worker", "--loglevel=INFO", "--without-gossip", "--without-mingle")
+    alone = ("--without-gossip", "--without-mingle")
+    return celery_command("worker", "--loglevel=INFO", *alone, f"--hostname={node_name()}@%h")
 
 
 def run(concurrency: int | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The one Celery task: a row's id in, the handler called."""
+"""The Celery tasks: a row's id in, the handler called; and a probe's token."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ from celery import Celery, shared_task
 from db.queries.dispatch import DueAlarm
 
 HANDLE_ALARM = "andon.handle_alarm"
+CLAIM_PROBE = "andon.claim_probe"
 QUEUE = "andon"
-"""Celery's queue, in the same database of the broker as the stream `alarms`. Its other keys are `unacked*`
-and `_kombu.*`, so a second Celery application wants a database of its own."""
+"""Celery's queue, in the same database of the broker as the stream `alarms`. Its other keys are `_kombu.*`,
+so a second Celery application wants a database of its own."""
 
 PRIORITY_STEPS = (0, 3, 6, 9)
 """kombu serves 0 first, and takes a priority in between for the step below it."""
@@ -28,6 +29,14 @@ def handle_alarm(alarm_id: int) -> str:
     return line().handle(alarm_id)
 
 
+@shared_task(name=CLAIM_PROBE)
+def claim_probe(token: str) -> str:
+    """Claims a probe in the way of an alarm: on the line's loop, in the database."""
+    from worker.wiring import line
+
+    return line().claim_probe(token)
+
+
 def send(app: Celery, alarm: DueAlarm) -> None:
     """Sends the task, once: what does not arrive is sent again by the dispatcher."""
     shown: dict[str, Any] = {
@@ -44,6 +53,12 @@ def send(app: Celery, alarm: DueAlarm) -> None:
         priority=_priority(alarm.severity),
         retry=False,
     )
+
+
+def send_probe(app: Celery, token: str) -> None:
+    """Sends a probe's task, once, as the worst alarms' are sent."""
+    kwargs = {"token": token}
+    app.send_task(CLAIM_PROBE, kwargs=kwargs, argsrepr="()", kwargsrepr=repr(kwargs), priority=0, retry=False)
 
 
 def _priority(severity: int) -> int:

@@ -9,7 +9,7 @@ from worker.backoff import brief
 
 logger = logging.getLogger(__name__)
 
-LONGEST_PAUSE_SECONDS = 30.0
+LONGEST_PAUSE_SECONDS = 5.0
 STEADY_SECONDS = 60.0
 
 

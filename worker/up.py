@@ -178,6 +178,7 @@ def _flower(console: Console, settings: FlowerSettings) -> Child | None:
         said = "user and password as in FLOWER_BASIC_AUTH"
     console.print(f"Flower:      http://{address}:{port}, {said}", soft_wrap=True)
     environment = {
+        "FLOWER_READ_ONLY": "true",  # it looks on
         **os.environ,
         "FLOWER_ADDRESS": address,
         "FLOWER_PORT": str(port),

@@ -2,7 +2,10 @@
 
 import functools
 import logging
+import os
+import socket
 
+from db.queries import probes
 from db.session import Database
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from producers.settings import BrokerSettings
@@ -25,6 +28,7 @@ class Line:
         self.plant = settings_or_exit(PlantSettings)
         limits = settings_or_exit(AgentSettings)
         self.database = Database(settings_or_exit(DatabaseSettings).database_url)
+        self._sources = Sources(self.database)
         self._loop = LoopThread(self.worker.worker_concurrency)
         self._handler = self._loop.run(self._build(limits))
 
@@ -34,11 +38,17 @@ class Line:
         else:
             logger.info("%s plans the orders, the runbook finishes them", limits.llm_model)
         agent = build_agent(chat_model(limits), limits, self.plant.plant_language)
-        return Handler(agent, Sources(self.database), self.plant, limits, self.worker)
+        return Handler(agent, self._sources, self.plant, limits, self.worker)
 
     def handle(self, alarm_id: int) -> str:
         """One attempt at one alarm, from a task's thread; what became of it."""
         return self._loop.run(self._handler.handle(alarm_id))
+
+    def claim_probe(self, token: str) -> str:
+        """Takes a probe the way of an alarm's claim, from a task's thread; what became of it."""
+        owner = f"{socket.gethostname()}:{os.getpid()}"
+        claim = self._sources.write(lambda session: probes.claim(session, token, owner))
+        return "claimed" if self._loop.run(claim) else "skipped: it is claimed, or nobody waits for it"
 
     def running(self) -> int:
         return self._handler.running

@@ -21,7 +21,7 @@ from tools.query_spare_parts import query_spare_parts
 from tools.result import ManualFacts, ManualItem, ToolResult
 from tools.search_manual import search_manual
 from worker.agent import Agent, build_agent
-from worker.endpoint import bounded
+from worker.endpoint import Address, bounded
 from worker.models import chat_model
 from worker.prompts import procedure, system_prompt
 from worker.settings import AgentSettings
@@ -45,13 +45,17 @@ class Setup:
 def plain_chat(settings: AgentSettings) -> ChatOpenAI:
     """The library's client as it comes, its own retries with it."""
     assert settings.llm_model is not None
+    address = Address.of(settings.openai_base_url)
     return ChatOpenAI(
         model=settings.llm_model,
-        base_url=settings.openai_base_url,
+        base_url=address.url,
         api_key=settings.openai_api_key or SecretStr("none"),
         timeout=settings.llm_timeout_seconds,
         http_async_client=DefaultAsyncHttpxClient(
-            timeout=settings.llm_timeout_seconds, event_hooks={"response": [bounded(MAX_ANSWER_BYTES)]}
+            timeout=settings.llm_timeout_seconds,
+            params=address.query,
+            auth=address.login,
+            event_hooks={"response": [bounded(MAX_ANSWER_BYTES)]},
         ),
         temperature=0,
         use_responses_api=False,
