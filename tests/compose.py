@@ -90,6 +90,12 @@ def seconds(duration: str) -> float:
     )
 
 
+def megabytes(size: str) -> int:
+    """`64m` or `2g` in megabytes."""
+    assert re.fullmatch(r"\d+[mg]", size), f"{size} is not a size as this file writes them"
+    return int(size[:-1]) * {"m": 1, "g": 1024}[size[-1]]
+
+
 def instructions() -> list[tuple[str, str]]:
     """The Dockerfile's instructions: the word, and what follows it."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -12,16 +12,18 @@ from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from db.models import Alarm, Base
+from db.codes import fingerprint
+from db.models import Alarm, Base, StandingAlarm
 from db.models.follow_up import FollowUpKind
 from db.models.order import StepName, StepStatus
 from db.queries.intake import NewAlarm, accept
 from db.queries.lease import claim
 from db.queries.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft, settle
 from db.session import Database
+from producers.events import AlarmEvent
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -81,12 +83,14 @@ def broken_off(database: Database) -> Iterator[Session]:
 
 
 def an_alarm(**overrides: Any) -> NewAlarm:
-    """An alarm as the intake hands it to the database, of an identity of its own unless one is given."""
+    """An alarm as the intake hands it to the database, of an identity of its own unless one is given; and of
+    equipment of its own, so that it opens an order."""
+    number = next(_numbers)
     facts: dict[str, Any] = {
         "source": "plc-7",
-        "event_id": f"event-{next(_numbers):06}",
+        "event_id": f"event-{number:06}",
         "line_name": "交互屏组装A线",
-        "equipment": "交互屏贴合机A1",
+        "equipment": f"交互屏贴合机A1-{number:06}",
         "equipment_class": "贴合机",
         "fault_code": "E401",
         "severity": 700,
@@ -96,8 +100,16 @@ def an_alarm(**overrides: Any) -> NewAlarm:
         "attributes": {},
     }
     facts |= overrides
+    if facts.get("historical"):
+        facts["attributes"] = facts["attributes"] | {"historical": True}
     digest = hashlib.sha256(repr(sorted(facts.items())).encode()).hexdigest()
     return NewAlarm(**({"content_digest": digest} | facts))
+
+
+def faults(events: Iterable[AlarmEvent]) -> int:
+    """How many faults the active ones are of: so many orders come of them while none of these has ended."""
+    active = [event for event in events if event.state == "active" and not event.historical]
+    return len({fingerprint(event.line_name, event.equipment, event.fault_code) for event in active})
 
 
 def entries(alarms: Iterable[NewAlarm]) -> list[tuple[str, bytes, NewAlarm]]:
@@ -105,10 +117,16 @@ def entries(alarms: Iterable[NewAlarm]) -> list[tuple[str, bytes, NewAlarm]]:
     return [(f"1785-{next(_numbers)}", repr(alarm).encode(), alarm) for alarm in alarms]
 
 
-def accepted(database: Database, *alarms: NewAlarm, now: datetime = NOW) -> list[int]:
-    """The alarms put into the database; the ids of their rows, in the same order."""
+def accepted(
+    database: Database, *alarms: NewAlarm, now: datetime = NOW, each_leads: bool = False
+) -> list[int]:
+    """The alarms put into the database; the ids of their rows, in the same order. With `each_leads`, those of
+    one fault each open an order too, as if no other one were there."""
     with database.writing() as session:
-        accept(session, entries(alarms), [], now)
+        for batch in [[alarm] for alarm in alarms] if each_leads else [alarms]:
+            accept(session, entries(batch), [], now)
+            if each_leads:
+                session.execute(delete(StandingAlarm))
     identities = [(alarm.source, alarm.event_id) for alarm in alarms]
     with database.reading() as session:
         query = select(Alarm.source, Alarm.event_id, Alarm.id)
@@ -163,7 +181,6 @@ def an_order(**overrides: Any) -> OrderDraft:
         "model_calls": 0,
         "input_tokens": 0,
         "output_tokens": 0,
-        "priority": 2,
         "steps": steps,
         "parts": [PartDraft("SP-1001", "触摸屏", "触摸屏驱动", 0.9, 0, "块", "A-01", True)],
         "follow_ups": [a_follow_up()],

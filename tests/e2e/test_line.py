@@ -1,5 +1,6 @@
 """The whole line with its real parts: queue, worker process, database, and a model behind HTTP."""
 
+import json
 import os
 import signal
 import threading
@@ -19,8 +20,8 @@ from producers.queue import connect, publish
 from producers.simulator import simulate
 from tests.endpoint import Endpoint, good
 from tests.line import statuses
-from tests.processes import celery_worker, environment, started
-from tests.support import eventually
+from tests.processes import celery_worker, environment, run, started
+from tests.support import eventually, faults
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -62,6 +63,11 @@ def test_e401_through_queue_worker_and_database_is_one_order(
     (event,) = sent(broker_url, 1)
     with worker(tmp_path, broker_url, database_url) as (_process, log):
         wait_for_orders(plant, 1, log)
+        env = environment(BROKER_URL=broker_url, DATABASE_URL=database_url)
+        probed = json.loads(run("alarm-worker", "probe", "--json", env=env, cwd=tmp_path))
+        books = json.loads(run("alarm-worker", "status", "--json", env=env, cwd=tmp_path))
+    assert list(probed["legs_ms"]) == ["stream_to_intake", "intake_to_dispatch", "dispatch_to_claim"]
+    assert (books["opened"], books["orders"], books["balanced"]) == (1, 1, True)
     with plant.reading() as session:
         order = orders.show(session, event.event_id, event.source)
     assert [step["status"] for step in order["steps"]] == NO_ROSTER
@@ -88,20 +94,22 @@ def test_a_calendar_walking_model_behind_http_gives_the_same_order(
     assert (order["planner"], order["handover_reason"]) == ("runbook", "no_new_facts")
 
 
-def test_two_hundred_alarms_twenty_of_them_twice_are_each_one_row_and_one_order(
+def test_two_hundred_alarms_twenty_of_them_twice_are_each_one_row_and_each_fault_one_order(
     tmp_path: Path, broker_url: str, database_url: str, plant: Database
 ) -> None:
     events = sent(broker_url, 200)
     with connect(broker_url) as client:
         publish(client, events[::10])
-    active = sum(event.state == "active" for event in events)
+    active, wanted = sum(event.state == "active" for event in events), faults(events)
+    assert wanted < active
     with worker(tmp_path, broker_url, database_url) as (_process, log):
-        wait_for_orders(plant, active, log)
+        wait_for_orders(plant, wanted, log)
         eventually(lambda: count(plant, "SELECT count(*) FROM alarm") >= 200, 10)
     assert count(plant, "SELECT count(*) FROM alarm") == 200
     assert count(plant, "SELECT count(*) FROM rejected_alarm") == 0
-    assert count(plant, "SELECT count(*) FROM work_order") == active
-    assert count(plant, "SELECT count(DISTINCT work_order_id) FROM alarm WHERE state = 'active'") == active
+    assert count(plant, "SELECT count(*) FROM work_order") == wanted
+    assert count(plant, "SELECT count(DISTINCT work_order_id) FROM alarm WHERE state = 'active'") == wanted
+    assert count(plant, "SELECT count(*) FROM alarm WHERE status = 'attached'") == active - wanted
     cleared_with_order = "SELECT count(*) FROM alarm WHERE state = 'cleared' AND work_order_id IS NOT NULL"
     assert count(plant, cleared_with_order) == 0
     with plant.reading() as session:

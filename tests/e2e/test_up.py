@@ -20,8 +20,8 @@ from tests.support import eventually
 pytestmark = pytest.mark.timeout(180)
 
 
-def status(url: str, login: str | None = None) -> int:
-    request = urllib.request.Request(url)
+def status(url: str, login: str | None = None, method: str = "GET") -> int:
+    request = urllib.request.Request(url, method=method)
     if login is not None:
         request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
     try:
@@ -45,7 +45,8 @@ def test_up_runs_the_line_mends_it_and_ends_whole(tmp_path: Path) -> None:
             return session.scalars(select(func.count()).select_from(WorkOrder)).one()
 
     def send(event_id: str) -> None:
-        run("alarm-producer", "send", "--line", "交互屏组装A线", "--code", "E401", "--id", event_id, env=env)
+        own = ("--equipment", event_id, "--id", event_id)  # each a fault of its own
+        run("alarm-producer", "send", "--line", "交互屏组装A线", "--code", "E401", *own, env=env)
 
     with log.open("wb") as output:
         up = subprocess.Popen(
@@ -61,6 +62,8 @@ def test_up_runs_the_line_mends_it_and_ends_whole(tmp_path: Path) -> None:
         flower = f"http://127.0.0.1:{flower_port}/api/tasks"
         eventually(lambda: status(flower, login) == 200, 30)
         assert status(flower) == 401
+        shutdown = f"http://127.0.0.1:{flower_port}/api/worker/shutdown/celery@worker"
+        assert status(shutdown, login, "POST") == 403, "Flower only looks on"
         family = descendants(up.pid)
         [valkey] = [child for child in family if child.name() == "valkey-server"]
         [worker] = [child for child in family if "--without-gossip" in child.cmdline()]

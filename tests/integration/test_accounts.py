@@ -64,8 +64,7 @@ def the_run(database: Database, order: dict[str, Any]) -> dict[str, Any]:
 
 
 def worked(database: Database, endpoint: Endpoint, model: str) -> dict[str, Any]:
-    alarm = an_alarm(line_name="交互屏组装A线", equipment="交互屏贴合机A1")
-    return Line(database, model, endpoint.url, openai_api_key=SECRET).order(alarm)
+    return Line(database, model, endpoint.url, openai_api_key=SECRET).order(an_alarm())
 
 
 def kinds(run: dict[str, Any]) -> list[str]:

@@ -127,7 +127,7 @@ def test_with_all_three_sources_empty_there_are_three_follow_ups_and_still_one_o
     plant: Database, endpoint: Endpoint, model: str | None
 ) -> None:
     empty(plant, *SOURCES)
-    order = Line(plant, model, endpoint.url).order(an_alarm())
+    order = Line(plant, model, endpoint.url).order(an_alarm(equipment="交互屏贴合机A1"))
     assert set(statuses(order).values()) == {"not_found", "success"}
     assert sorted(follow_ups(order)) == [
         ("missing", "query_shift", "交互屏组装A线"),

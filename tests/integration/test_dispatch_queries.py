@@ -7,7 +7,7 @@ from sqlalchemy import event, select, text, update
 
 from db.models import AgentRun, Alarm
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.dispatch import DueAlarm, outstanding, take_due
+from db.queries.dispatch import DueAlarm, look_ahead, outstanding, take_due
 from db.queries.lease import claim, fail, give_back
 from db.queries.settle import settle
 from db.session import Database
@@ -55,9 +55,10 @@ def test_what_is_taken_says_what_a_task_shows(database: Database) -> None:
 def test_a_waiting_alarm_is_due_at_its_time_and_not_before(database: Database) -> None:
     [row] = accepted(database, an_alarm())
     attempt = claimed(database, row)
-    retry_at = NOW + timedelta(minutes=5)
     with database.writing() as session:
-        assert fail(session, row, attempt, NOW, retry_at, "TimeoutError")
+        rest = fail(session, row, attempt, NOW, "TimeoutError")
+    assert rest
+    retry_at = NOW + rest
     assert ids(take(database, now=retry_at - TICK)) == []
     assert ids(take(database, now=retry_at)) == [row]
 
@@ -191,12 +192,49 @@ def test_looking_for_due_alarms_does_not_read_the_settled_ones(database: Databas
 
         event.listen(connection, "before_cursor_execute", listen)
         take_due(session, 10, NOW, REDISPATCH)
+        look_ahead(session, 10, NOW, REDISPATCH)
         outstanding(session, NOW, REDISPATCH)
         event.remove(connection, "before_cursor_execute", listen)
-        assert len(statements) == 2
+        assert len(statements) == 4
         for statement, parameters in statements:
             explain(statement, parameters)
     assert all("ix_alarm_open" in plan for plan in seen), seen
+
+
+def test_a_look_ahead_finds_what_is_taken_then(database: Database) -> None:
+    rows = accepted(database, *(an_alarm(severity=severity) for severity in (300, 700, 1, 700, 1000, 900)))
+    claimed(database, rows[5], now=NOW - LEASE)  # has lapsed
+    claimed(database, rows[4])
+    with database.reading() as session:
+        assert look_ahead(session, 0, NOW, REDISPATCH) == []
+        found = look_ahead(session, 4, NOW, REDISPATCH)
+    assert found == [rows[5], rows[1], rows[3], rows[0]]
+    with database.writing() as session:
+        assert ids(take_due(session, 4, NOW, REDISPATCH, found)) == found
+
+
+def test_what_was_found_and_has_been_claimed_since_is_not_taken(database: Database) -> None:
+    rows = accepted(database, *(an_alarm() for _ in range(4)))
+    with database.reading() as session:
+        found = look_ahead(session, 3, NOW, REDISPATCH)
+    claimed(database, rows[1])
+    [worse] = accepted(database, an_alarm(severity=1000))
+    with database.writing() as session:
+        assert ids(take_due(session, 3, NOW, REDISPATCH, found)) == [rows[0], rows[2]]
+        assert ids(take_due(session, 3, NOW, REDISPATCH, [])) == []
+    assert ids(take(database)) == [worse, rows[3]]
+
+
+def test_the_worst_of_what_an_alarm_leads_decides(database: Database) -> None:
+    rows = accepted(database, *(an_alarm(severity=severity) for severity in (300, 700, 100)))
+    with database.writing() as session:
+        session.execute(update(Alarm).where(Alarm.id == rows[2]).values(urgency=900))
+    taken = take(database)
+    assert [(due.id, due.severity) for due in taken] == [(rows[2], 900), (rows[1], 700), (rows[0], 300)]
+    with database.writing() as session:
+        held = claim(session, rows[2], "host-1", NOW, LEASE)
+    assert held is not None
+    assert held.severity == 900
 
 
 @pytest.mark.parametrize("room", [1, 50])

@@ -92,9 +92,11 @@ def test_a_run_that_lost_its_lease_is_ended_and_touches_nothing(database: Databa
     assert outcomes(database) == [("lapsed", None), ("running", None)]
 
 
-@pytest.mark.parametrize(("failures", "seconds"), [(0, 2), (1, 10), (3, 60), (50, 60)])
-def test_a_run_that_fails_is_counted_and_waits_longer_each_time(
-    database: Database, failures: int, seconds: int
+@pytest.mark.parametrize(
+    ("failures", "seconds", "status"), [(0, 2, "waiting"), (1, 10, "waiting"), (2, 2, "poison")]
+)
+def test_a_run_that_fails_is_counted_and_waits_longer_each_time_until_it_is_poison(
+    database: Database, failures: int, seconds: int, status: str
 ) -> None:
     async def fails(_handler: Handler, _context: AlarmContext) -> None:
         raise RuntimeError("a secret")
@@ -105,10 +107,24 @@ def test_a_run_that_fails_is_counted_and_waits_longer_each_time(
     before = datetime.now(UTC)
     assert attempt(database, fails, alarm_id) == f"failed: RuntimeError, again in {seconds} s"
     alarm = the_alarm(database)
-    assert (alarm.status, alarm.failures, alarm.lease_owner) == ("waiting", failures + 1, None)
+    assert (alarm.status, alarm.failures, alarm.lease_owner) == (status, failures + 1, None)
     waits = (alarm.next_attempt_at - before).total_seconds()
     assert seconds <= waits < seconds + 20
     assert outcomes(database) == [("failed", "RuntimeError")]
+
+
+def test_a_run_that_fails_after_it_lost_its_alarm_says_so_and_promises_nothing(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails_too_late(_handler: Handler, context: AlarmContext) -> None:
+        assert claimed_by_another(database, context.alarm.id, datetime.now(UTC) + timedelta(seconds=10))
+        raise RuntimeError("of no interest any more")
+
+    assert attempt(database, fails_too_late) == "fenced out: attempt 1 no longer holds the lease"
+    assert "failed" not in caplog.text
+    alarm = the_alarm(database)
+    assert (alarm.status, alarm.lease_owner, alarm.failures) == ("running", "another", 1)
+    assert outcomes(database) == [("lapsed", None), ("running", None)]
 
 
 def test_a_run_that_hangs_is_ended_at_its_deadline(

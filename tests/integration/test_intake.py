@@ -43,6 +43,7 @@ def an_event(number: int) -> AlarmEvent:
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
     monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("worker.intake.END_EVERY_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -242,10 +243,10 @@ def test_a_row_that_the_database_refuses_is_rejected_alone(
 ) -> None:
     accept = rows.accept
 
-    def picky(session: Any, alarms: Any, unreadable: Any, now: Any) -> rows.Accepted:
+    def picky(session: Any, alarms: Any, *rest: Any) -> rows.Accepted:
         if any(alarm.event_id == "e-3" for _, _, alarm in alarms):
             raise DataError("INSERT", {}, Exception("value out of range"))
-        return accept(session, alarms, unreadable, now)
+        return accept(session, alarms, *rest)
 
     monkeypatch.setattr(rows, "accept", picky)
     publish(broker, [an_event(number) for number in range(6)])
@@ -277,6 +278,7 @@ def test_large_rubbish_is_read_a_little_at_a_time(
 ) -> None:
     monkeypatch.setattr("worker.intake.BATCH", 4)
     monkeypatch.setattr("worker.intake.BATCH_BYTES", 2_500_000)
+    monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 60)  # which reads too, and begins anew
     batches: list[int] = []
 
     class Noting(Intake):

@@ -34,6 +34,7 @@ def test_an_alarm_is_kept_as_it_was_sent_and_waits_at_once(database: Database) -
         message="触摸屏无响应 😀 'quoted' \\ \n second line",
         occurred_at=tokyo,
         attributes={"温度": 71.5, "nested": [{"a": None}], "nul": "\x00"},
+        equipment="交互屏贴合机A1",
         severity=1000,
     )
     with database.writing() as session:
@@ -59,9 +60,10 @@ def test_a_cleared_event_is_stored_and_waits_for_nothing(database: Database) -> 
 
 
 def test_one_code_written_in_many_ways_has_one_fingerprint(database: Database) -> None:
-    accepted(database, *(an_alarm(fault_code=code) for code in ("E401", "e-401", "Err 401", "E401.0")))
+    written = ("E401", "e-401", "Err 401", "E401.0")
+    accepted(database, *(an_alarm(equipment="A1", fault_code=code) for code in written))
     assert len({row.fingerprint for row in alarms_in(database)}) == 1
-    accepted(database, an_alarm(fault_code="E4010"))
+    accepted(database, an_alarm(equipment="A1", fault_code="E4010"))
     assert len({row.fingerprint for row in alarms_in(database)}) == 2
 
 

@@ -81,9 +81,10 @@ def test_what_needs_no_attempt_cannot_be_claimed(database: Database) -> None:
 def test_a_late_second_task_does_not_shorten_the_wait_before_a_retry(database: Database) -> None:
     [row] = accepted(database, an_alarm())
     attempt = claimed(database, row)
-    retry_at = NOW + timedelta(minutes=1)
     with database.writing() as session:
-        fail(session, row, attempt, NOW, retry_at, "TimeoutError")
+        rest = fail(session, row, attempt, NOW, "TimeoutError")
+    assert rest == timedelta(seconds=2)
+    retry_at = NOW + rest
     assert take(database, row, retry_at - TICK) is None
     held = take(database, row, retry_at)
     assert held is not None
@@ -146,7 +147,7 @@ def test_an_outdated_attempt_changes_nothing(database: Database, how: str) -> No
         settle(session, row, attempt, an_order(), SOON, ZONE)
     with database.writing() as session:
         assert not renew(session, row, attempt, SOON, LEASE)
-        assert not fail(session, row, attempt, SOON, NOW, "TimeoutError")
+        assert fail(session, row, attempt, SOON, "TimeoutError") is None
         assert not give_back(session, row, attempt, SOON)
     assert facts(database, row) == before
 
@@ -168,14 +169,17 @@ def test_an_alarm_given_back_is_free_at_once_and_no_failure_is_counted(database:
 
 def test_a_failed_attempt_is_counted_and_its_error_kept(database: Database) -> None:
     [row] = accepted(database, an_alarm())
-    retry_at = NOW + timedelta(minutes=1)
+    ended, moment = [], NOW
     for number in (1, 2, 3):
-        attempt = claimed(database, row, now=NOW if number == 1 else retry_at)
+        attempt = claimed(database, row, now=moment)
         with database.writing() as session:
-            assert fail(session, row, attempt, SOON, retry_at, "OperationalError" * 100)
+            rest = fail(session, row, attempt, moment, "OperationalError" * 100)
+        assert rest is not None
+        ended.append((number, RunOutcome.FAILED, moment, ("OperationalError" * 100)[:200]))
+        moment += rest
     state, _, runs, _ = facts(database, row)
-    assert state == (AlarmStatus.WAITING, 3, 3, None, None, retry_at)
-    assert runs == [(n, RunOutcome.FAILED, SOON, ("OperationalError" * 100)[:200]) for n in (1, 2, 3)]
+    assert state == (AlarmStatus.POISON, 3, 3, None, None, moment)
+    assert runs == ended
 
 
 def test_a_holder_whose_lease_lapsed_unnoticed_can_still_give_back(database: Database) -> None:

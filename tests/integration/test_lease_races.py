@@ -57,7 +57,7 @@ def test_settling_renewing_and_taking_over_at_once_leave_one_order(database: Dat
                     case 3:
                         take_due(session, 2, lapsed, LEASE)
                     case 4:
-                        fail(session, row, attempts[row], last, NOW, "TimeoutError")
+                        fail(session, row, attempts[row], last, "TimeoutError")
         return ended
 
     at_once(push, range(15))

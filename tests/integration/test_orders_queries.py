@@ -15,7 +15,8 @@ from db.errors import (
     UnknownOrder,
 )
 from db.models.order import StepName
-from db.queries.orders import count_orders, lines, list_orders, set_status, show
+from db.queries.orders import count_orders, lines, list_orders, show
+from db.queries.transitions import set_status
 from db.session import Database
 from tests.support import (
     NOW,
@@ -32,10 +33,12 @@ from tests.support import (
 ORDER_KEYS = (
     "order_id event_id source line_name equipment fault_code native_code severity priority status "
     "diagnosis actions diagnosis_flags causes safety assignee shift parts planner handover_reason "
-    "model_calls input_tokens output_tokens occurred_at created_at steps follow_ups history"
+    "model_calls input_tokens output_tokens occurred_at created_at fingerprint occurrences first_at last_at "
+    "cleared_at repeat_of flood alarms steps follow_ups history"
 )
 STEP_KEYS = ["step", "status", "subject", "arguments", "message", "calls", "suppressed_calls", "questions"]
 PART_KEYS = ["number", "name", "matched_as", "score", "quantity", "unit", "location", "below_minimum"]
+ALARM_KEYS = "fingerprint equipment fault_code native_code severity occurrences first_at last_at cleared_at"
 FOLLOW_UP_KEYS = ["id", "kind", "step", "subject", "status", "owner", "reason", "opened_at"]
 
 
@@ -62,6 +65,7 @@ def test_an_order_is_shown_with_exactly_the_names_that_are_promised(database: Da
     assert list(order) == ORDER_KEYS.split()
     assert [list(step) for step in order["steps"]] == [STEP_KEYS] * 4
     assert [list(part) for part in order["parts"]] == [PART_KEYS]
+    assert [list(alarm) for alarm in order["alarms"]] == [ALARM_KEYS.split()]
     assert [list(follow_up) for follow_up in order["follow_ups"]] == [FOLLOW_UP_KEYS]
     assert [step["step"] for step in order["steps"]] == [step.value for step in StepName]
     assert [step["status"] for step in order["steps"]] == ["success", "not_found", "success", "success"]

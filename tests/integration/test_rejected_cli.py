@@ -2,15 +2,14 @@
 
 import base64
 import json
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from db.models.alarm import RejectReason
-from db.queries.intake import Unreadable, accept
 from db.session import Database
-from worker.cli import app
+from tests.rejected_alarms import call, listed, reject
+from worker.cli_rejected import REASON_WORDS
 
 
 @pytest.fixture(autouse=True)
@@ -18,16 +17,6 @@ def _settings(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("PLANT_TIMEZONE", "Asia/Shanghai")
     monkeypatch.setenv("COLUMNS", "150")
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["rejected", *arguments])
-
-
-def reject(database: Database, entry_id: str, raw: bytes) -> None:
-    unreadable = Unreadable(entry_id, raw, RejectReason.NOT_UTF8, "is not UTF-8 from byte 3 on")
-    with database.writing() as session:
-        accept(session, [], [unreadable], datetime(2026, 8, 4, 2, 30, tzinfo=UTC))
 
 
 def test_the_list_shows_the_newest_first_with_the_reason(database: Database) -> None:
@@ -38,41 +27,78 @@ def test_the_list_shows_the_newest_first_with_the_reason(database: Database) -> 
     assert "not_utf8" in shown
     assert "is not UTF-8 from byte 3 on" in shown
     assert "08-04 10:30" in shown
-    rows = json.loads(call("list", "--json", "--limit", "1").output)
+    assert shown.splitlines()[-1] == "2 open"
+    assert "Status" not in shown
+    rows = listed("--limit", "1")
     assert [row["entry_id"] for row in rows] == ["2-0"]
-    assert set(rows[0]) == {"id", "entry_id", "reason", "detail", "raw_bytes", "received_at"}
+    names = ("id", "entry_id", "reason", "detail", "raw_bytes", "received_at", "status")
+    assert set(rows[0]) == {*names, "closed_at", "closed_by"}
 
 
 def test_an_empty_list_says_so(database: Database) -> None:
     assert call("list").output == "nothing was rejected\n"
-    assert json.loads(call("list", "--json").output) == []
+    assert listed() == []
+
+
+def test_the_list_shows_what_is_open_and_counts_what_was_closed(database: Database) -> None:
+    first, *_ = (reject(database, f"{n}-0", b"x") for n in (1, 2, 3))
+    assert call("drop", first, "--by", "王").exit_code == 0
+    assert [row["entry_id"] for row in listed()] == ["3-0", "2-0"]
+    assert [row["status"] for row in listed("--all")] == ["open", "open", "dropped"]
+    shown = call("list", "--limit", "1").output.splitlines()
+    assert shown[-2:] == ["2 open of 3 rejected", "the newest 1 of 2; --limit 2 shows all"]
+    everything = call("list", "--all").output
+    assert "dropped" in everything
+    assert "王" in everything
+    assert everything.splitlines()[-1] == "2 open of 3 rejected"
+
+
+def test_a_list_without_open_ones_says_how_many_there_were(database: Database) -> None:
+    assert call("drop", reject(database, "1-0", b"x"), "--by", "王").exit_code == 0
+    assert call("list").output == "0 open of 1 rejected; --all shows those that were retried or dropped\n"
+
+
+def test_the_list_can_be_held_to_a_reason(database: Database) -> None:
+    reject(database, "1-0", b"x", RejectReason.NOT_JSON)
+    reject(database, "2-0", b"x", RejectReason.NOT_A_TASK)
+    assert [row["entry_id"] for row in listed("--reason", "not_json")] == ["1-0"]
+    assert call("list", "--reason", "invalid").output == "nothing was rejected as invalid\n"
+    wrong = call("list", "--reason", "ugly")
+    assert (wrong.exit_code, len(wrong.stderr.splitlines())) == (2, 1)
+    assert "not_a_task" in wrong.stderr
+
+
+def test_the_reasons_that_the_help_names_are_those_there_are() -> None:
+    assert REASON_WORDS.split(", ") == [reason.value for reason in RejectReason]
 
 
 def test_show_gives_the_bytes_back_and_writes_nothing_wild_to_a_terminal(database: Database) -> None:
     raw = "线\x1b[2J".encode() + b"\xff"
-    reject(database, "1-0", raw)
-    [row] = json.loads(call("list", "--json").output)
-    shown = call("show", str(row["id"])).output
+    number = reject(database, "1-0", raw)
+    shown = call("show", number).output
     assert "线\\x1b[2J\\xff" in shown
     assert "2026-08-04T10:30:00+08:00" in shown
-    found = json.loads(call("show", str(row["id"]), "--json").output)
+    assert "closed_by    -" in shown
+    found = json.loads(call("show", number, "--json").output)
     assert found["raw"] is None
     assert base64.b64decode(found["raw_base64"]) == raw
 
 
 def test_show_as_json_gives_readable_bytes_as_text_and_a_terminal_the_beginning(database: Database) -> None:
     raw = ("好" * 5000).encode()
-    reject(database, "1-0", raw)
-    [row] = json.loads(call("list", "--json").output)
-    assert json.loads(call("show", str(row["id"]), "--json").output)["raw"] == raw.decode()
-    shown = call("show", str(row["id"])).output
+    number = reject(database, "1-0", raw)
+    assert json.loads(call("show", number, "--json").output)["raw"] == raw.decode()
+    shown = call("show", number).output
     assert "(15000 bytes are kept; --json shows them all)" in shown
     assert len(shown.encode()) < 3000
 
 
 @pytest.mark.parametrize("number", ["7", "99999999999999999999999"])
-def test_a_number_that_is_not_there_is_said_in_one_line(database: Database, number: str) -> None:
-    done = call("show", number)
+@pytest.mark.parametrize("command", [["show"], ["retry", "--by", "王"], ["drop", "--by", "王"]])
+def test_a_number_that_is_not_there_is_said_in_one_line(
+    database: Database, number: str, command: Sequence[str]
+) -> None:
+    done = call(*command, number)
     assert done.exit_code == 1
     assert done.stderr.startswith("error: ")
     assert number in done.stderr

@@ -1,6 +1,8 @@
 """What every connection to the database is set to."""
 
-from sqlalchemy import make_url
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import DBAPIError
 
 from db.session import Database
 from tests.support import only_postgresql
@@ -30,3 +32,11 @@ def test_what_the_address_says_of_the_connection_counts(database_url: str) -> No
     database.close()
     assert found["tcp_user_timeout"] == "7000"
     assert found["connect_timeout"] == "5"
+
+
+def test_an_error_does_not_repeat_what_was_to_be_stored(database: Database) -> None:
+    statement = text("INSERT INTO no_table VALUES (:words)")
+    with pytest.raises(DBAPIError) as caught, database.writing() as session:
+        session.execute(statement, {"words": "请致电 13800138000"})
+    assert "no_table" in str(caught.value)
+    assert "13800138000" not in str(caught.value)

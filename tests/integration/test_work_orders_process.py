@@ -24,7 +24,7 @@ def test_the_help_loads_nothing_heavy() -> None:
     program = """
 import sys
 from db.cli_orders import app
-for arguments in [["--help"], ["list", "--help"], ["follow-ups", "list", "--help"]]:
+for arguments in [["--help"], ["list", "--help"], ["follow-ups", "list", "--help"], ["shelve", "--help"]]:
     app(arguments, standalone_mode=False)
 heavy = {"sqlalchemy", "alembic", "pydantic_settings", "rich.table", "rich.markdown", "psycopg"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
@@ -33,6 +33,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "--since" in done.stdout
+    assert "--why" in done.stdout
 
 
 @pytest.fixture

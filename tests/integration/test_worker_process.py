@@ -16,7 +16,7 @@ from producers.queue import connect, publish
 from producers.simulator import simulate
 from tests.processes import ROOT, environment
 from tests.servers import ValkeyServer
-from tests.support import eventually
+from tests.support import eventually, faults
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
 
@@ -26,12 +26,12 @@ import os, sys, time, types
 from datetime import UTC, datetime, timedelta
 from db.queries import lease
 from db.session import Database
-from db.settings import DatabaseSettings
+from db.settings import DatabaseSettings, PlantSettings
 from producers.settings import BrokerSettings
 from worker.settings import WorkerSettings
 
 class Line:
-    broker, worker = BrokerSettings(), WorkerSettings()
+    broker, worker, plant = BrokerSettings(), WorkerSettings(), PlantSettings()
     database = Database(DatabaseSettings().database_url)
 
     def handle(self, alarm_id):
@@ -87,10 +87,11 @@ def noted(folder: Path) -> list[int]:
 
 
 def push(broker_url: str, count: int) -> int:
+    """Alarms of the simulator; how many of them lead to an order."""
     events = list(simulate(count, 56, datetime.now(UTC)))
     with connect(broker_url) as client:
         publish(client, events)
-    return sum(event.state == "active" for event in events)
+    return faults(events)
 
 
 def test_a_worker_ends_in_time_although_its_tasks_hang(

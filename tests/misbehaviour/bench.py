@@ -85,7 +85,7 @@ class Bench:
         """Each case's alarm worked through, many at once."""
         before = Counter(self.endpoint.requests)
         alarms = [case.alarm(self._began) for case in cases]
-        ids = accepted(database, *alarms, now=datetime.now(UTC))
+        ids = accepted(database, *alarms, now=datetime.now(UTC), each_leads=True)
         outcomes = shared_loop().run(self._work(database, cases, ids))
         after = self.endpoint.requests
         runs = select(AgentRun.alarm_id, AgentRun.started_at, AgentRun.ended_at)

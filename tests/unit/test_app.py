@@ -1,6 +1,5 @@
 """The Celery application: its settings, its keys in the broker, and what stops it at once."""
 
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -35,9 +34,8 @@ def test_what_the_line_relies_on_is_set() -> None:
     assert (conf.accept_content, conf.task_serializer) == (["json"], "json")
     assert conf.broker_connection_retry_on_startup is True
     assert conf.broker_connection_max_retries is None
+    assert conf.broker_channel_error_retry is True
     options = conf.broker_transport_options
-    assert options["unacked_restore_interval"] == 5
-    assert options["unacked_restore_throttle"] == 1
     assert options["max_connections"] == 5 + 36
     assert (options["socket_timeout"], options["socket_connect_timeout"]) == (5, 3)
     assert options["socket_keepalive"] is True
@@ -99,22 +97,6 @@ def test_a_socket_is_a_broker_too() -> None:
             app.close()
         finally:
             end_owned(server, 5)
-
-
-@pytest.mark.parametrize(
-    ("url", "wanted"),
-    [
-        ("redis://h/0", None),
-        ("rediss://h/0", {"ssl_cert_reqs": ssl.CERT_REQUIRED}),
-        ("rediss://h/0?ssl_cert_reqs=none", None),
-    ],
-)
-def test_a_brokers_certificate_is_checked_unless_the_address_says_otherwise(
-    url: str, wanted: dict[str, object] | None
-) -> None:
-    app = an_app(url)
-    assert app.conf.broker_use_ssl == wanted
-    app.close()
 
 
 @pytest.mark.parametrize(

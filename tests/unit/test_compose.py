@@ -131,7 +131,45 @@ def test_every_service_is_locked_down(name: str) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert not {"privileged", "cap_add", "network_mode", "pid"} & set(service)
+    assert not {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices", "userns_mode"} & set(
+        service
+    )
+    assert service["pids_limit"] == 2048
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_service_can_take_all_the_memory_of_the_machine(name: str) -> None:
+    service = SERVICES[name]
+    limit = compose.megabytes(service["mem_limit"])
+    in_memory = [place.partition(":size=") for place in service.get("tmpfs", [])]
+    assert sum(compose.megabytes(size) for _, _, size in in_memory) < limit / 2
+    if name == "valkey":
+        words = service["command"]
+        assert limit >= 3 * compose.megabytes(words[words.index("--maxmemory") + 1].removesuffix("b"))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_a_service_may_write_to_is_a_volume_of_its_own_or_gone_at_its_end(name: str) -> None:
+    mounted = SERVICES[name].get("volumes", [])
+    assert [mount.partition(":")[0] for mount in mounted] == (
+        [name] if name in ("valkey", "postgres") else []
+    )
+    if name in OURS:
+        assert SERVICES[name]["tmpfs"] == ["/tmp:size=64m"]
+
+
+def test_only_what_needs_the_database_can_reach_it() -> None:
+    assert set(compose.document()["networks"]) == {"queue", "data"}
+    reach = {name: set(service["networks"]) for name, service in SERVICES.items()}
+    assert {name for name in reach if "data" in reach[name]} == {"postgres", "migrate", "worker"}
+    assert {name for name in reach if "queue" in reach[name]} == {"valkey", "worker", "flower", "simulator"}
+    for name, service in SERVICES.items():
+        for needed in service.get("depends_on", {}):
+            assert reach[name] & reach[needed], f"{name} cannot reach {needed}"
+
+
+def test_flower_only_looks_on() -> None:
+    assert "--read-only" in SERVICES["flower"]["command"]
 
 
 def test_only_flower_is_published_and_only_to_this_machine() -> None:

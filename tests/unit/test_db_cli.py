@@ -51,7 +51,7 @@ def only_line(result: Result) -> str:
 def test_upgrade_makes_the_default_database_in_the_current_directory(elsewhere: Path) -> None:
     result = run("upgrade")
     assert result.exit_code == 0, result.stderr
-    assert f"{elsewhere}/var/andon.db is now at revision 0003" in result.stdout
+    assert f"{elsewhere}/var/andon.db is now at revision 0004" in result.stdout
     with sqlite3.connect(elsewhere / "var" / "andon.db") as connection:
         assert connection.execute("SELECT count(*) FROM alarm").fetchone() == (0,)
     connection.close()
@@ -70,8 +70,8 @@ def test_an_upgrade_says_what_it_did_and_the_next_that_there_is_nothing_to_do(co
     command.downgrade(migrate.config(database), "0001")
     database.close()
     first, second = json.loads(run("upgrade", "--json").stdout), json.loads(run("upgrade", "--json").stdout)
-    assert (first["from"], first["revision"]) == ("0001", "0003")
-    assert (second["from"], second["revision"]) == ("0003", "0003")
+    assert (first["from"], first["revision"]) == ("0001", "0004")
+    assert (second["from"], second["revision"]) == ("0004", "0004")
     assert "already" in run("upgrade").stdout
 
 
@@ -79,7 +79,7 @@ def test_check_is_content_with_a_database_at_head(configured: str) -> None:
     result = run("check")
     assert (result.exit_code, result.stderr) == (0, "")
     facts = json.loads(run("check", "--json").stdout)
-    assert (facts["revision"], facts["head"], facts["at_head"]) == ("0003", "0003", True)
+    assert (facts["revision"], facts["head"], facts["at_head"]) == ("0004", "0004", True)
 
 
 def test_check_refuses_a_database_behind_head_and_names_the_command(configured: str) -> None:
@@ -88,7 +88,7 @@ def test_check_refuses_a_database_behind_head_and_names_the_command(configured: 
     database.close()
     result = run("check")
     assert result.exit_code == 1
-    assert "is at revision 0001, this version wants 0003; run `alarm-db upgrade`" in only_line(result)
+    assert "is at revision 0001, this version wants 0004; run `alarm-db upgrade`" in only_line(result)
     as_json = run("check", "--json")
     assert as_json.exit_code == 1
     facts = json.loads(as_json.stdout)

@@ -43,6 +43,15 @@ def test_the_image_starts_a_worker_without_a_shell_between() -> None:
     assert json.loads(commands[0]) == compose.services()["worker"]["command"]
 
 
+def test_a_health_check_that_is_stuck_ends_by_itself_and_says_why() -> None:
+    (stated,) = (rest for word, rest in compose.final_stage() if word == "HEALTHCHECK")
+    allowed, own = re.search(r"--timeout=(\d+)s", stated), re.search(r"--timeout (\d+)", stated)
+    assert allowed
+    assert own
+    assert int(allowed[1]) >= int(own[1]) + 15
+    assert stated.partition(" CMD ")[2].split()[0] in PROJECT["project"]["scripts"]
+
+
 def test_every_service_of_ours_starts_a_program_that_the_image_has() -> None:
     scripts = set(PROJECT["project"]["scripts"]) | {"celery"}
     for service in compose.services().values():

@@ -10,6 +10,7 @@ import worker.handler
 from db.queries import lease, runs
 from db.settings import PlantSettings
 from tests.contexts import a_claimed_alarm
+from tests.support import NOW
 from tools.context import AlarmContext
 from tools.sources import Sources
 from worker.handler import Handler
@@ -36,6 +37,7 @@ def renewed(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
         refused.set()
         return False
 
+    monkeypatch.setattr(worker.handler, "now", lambda _session: NOW)
     monkeypatch.setattr(lease, "claim", lambda *_given: a_claimed_alarm())
     monkeypatch.setattr(lease, "renew", renew)
     monkeypatch.setattr(runs, "store_trace", lambda *_given, **_cost: None)

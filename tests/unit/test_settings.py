@@ -1,10 +1,12 @@
 """The settings: what cannot be right stops the program by the variable's name, and no key is ever shown."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pydantic_settings import BaseSettings
 
+from db.rules import FloodLimit, Rules
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from worker.settings import AgentSettings, WorkerSettings
 
@@ -35,6 +37,12 @@ WRONG: dict[str, list[str]] = {
     "PLANT_LANGUAGE": ["", "cn", "zh-CN", "ZH", "en_US"],
     "PRIORITY_SEVERITIES": [
         "", "800", "[800]", "[1,2,3]", "[800,800,1]", "[1001,5,1]", "[9,5,0]", '["a","b","c"]', "[9,5,1,0]",
+    ],
+    "REPEAT_WINDOW_HOURS": ["", "-1", "-0.1", "10001", "1e9", "nan", "inf", "8h", "八"],
+    "FLOOD_LIMIT": [
+        "", " ", "on", "none", "10", "10m", "/10m", "10/", "10/10", "10/10d", "10/10min", "0/10m", "10/0s",
+        "-1/10m", "1.5/1m", "10/1.5m", "10001/1m", "1/86401s", "1/25h", "10/10m/1", "十/10m",
+        "9999999999999999999999/1m",
     ],
     "TRACE_REDACT": ["", "[0-9]{11}", "{}", "[1]", '["("]', '["a*"]', '["S3CRET", "|"]', '["(?<=S3CRET*)x"]'],
     "OPENAI_BASE_URL": [
@@ -106,6 +114,13 @@ def test_a_blank_optional_setting_is_unset(name: str, blank: str, monkeypatch: p
         ("PLANT_LANGUAGE", "en"),
         ("PLANT_TIMEZONE", "America/Argentina/Buenos_Aires"),
         ("PRIORITY_SEVERITIES", "[1000, 2, 1]"),
+        ("REPEAT_WINDOW_HOURS", "0"),
+        ("REPEAT_WINDOW_HOURS", "0.5"),
+        ("REPEAT_WINDOW_HOURS", "10000"),
+        ("FLOOD_LIMIT", "10/10m"),
+        ("FLOOD_LIMIT", "1/1s"),
+        ("FLOOD_LIMIT", "10000/24h"),
+        ("FLOOD_LIMIT", "3/90s"),
     ],
 )
 def test_what_can_be_right_is_taken(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,6 +151,8 @@ def test_without_any_variable_the_runbook_plans_and_the_limits_are_the_documente
     assert (agent.llm_model, agent.agent_max_model_calls, agent.agent_deadline_seconds) == (None, 8, 120)
     assert (worker.worker_concurrency, worker.lease_seconds, worker.stop_grace_seconds) == (16, 30, 20)
     assert (plant.plant_language, plant.plant_timezone) == ("zh", "Asia/Shanghai")
+    assert plant.rules == Rules()
+    assert (plant.repeat_window_hours, plant.flood_limit) == (8, None)
 
 
 @pytest.mark.parametrize(
@@ -143,4 +160,30 @@ def test_without_any_variable_the_runbook_plans_and_the_limits_are_the_documente
     [(1000, 1), (800, 1), (799, 2), (600, 2), (599, 3), (300, 3), (299, 4), (1, 4)],
 )
 def test_the_priority_is_the_worst_that_the_severity_reaches(severity: int, priority: int) -> None:
-    assert PlantSettings().priority(severity) == priority
+    assert PlantSettings().rules.priority(severity) == priority
+
+
+def test_the_rules_are_those_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIORITY_SEVERITIES", "[900, 500, 100]")
+    monkeypatch.setenv("REPEAT_WINDOW_HOURS", "0.5")
+    monkeypatch.setenv("FLOOD_LIMIT", "12/90s")
+    rules = PlantSettings().rules
+    assert rules == Rules((900, 500, 100), timedelta(minutes=30), FloodLimit(12, timedelta(seconds=90)))
+    assert [rules.priority(severity) for severity in (900, 899, 500, 100, 99)] == [1, 2, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"),
+    [
+        ("off", None),
+        (" OFF ", None),
+        ("10/10m", FloodLimit(10, timedelta(minutes=10))),
+        (" 10 / 10 M ", FloodLimit(10, timedelta(minutes=10))),
+        ("1/3600s", FloodLimit(1, timedelta(hours=1))),
+    ],
+)
+def test_a_flood_limit_is_read_as_it_is_meant(
+    written: str, limit: FloodLimit | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLOOD_LIMIT", written)
+    assert PlantSettings().flood_limit == limit

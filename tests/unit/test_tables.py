@@ -67,6 +67,14 @@ def an_order(**overrides: Any) -> dict[str, Any]:
         "output_tokens": 0,
         "occurred_at": NOW,
         "created_at": NOW,
+        "fingerprint": "0123456789abcdef" * 4,
+        "occurrences": 1,
+        "first_at": NOW,
+        "last_at": NOW,
+        "cleared_at": None,
+        "repeat_of": None,
+        "flood": None,
+        "alarms": [a_row()],
         "steps": [
             a_step("search_manual"),
             a_step("query_shift", "not_found", "未找到 整机老化测试B线 的排班数据", spared=7),
@@ -83,6 +91,22 @@ def an_order(**overrides: Any) -> dict[str, Any]:
                 "changed_at": NOW,
             }
         ],
+    }
+    return facts | overrides
+
+
+def a_row(**overrides: Any) -> dict[str, Any]:
+    """One of an order's standing alarms."""
+    facts = {
+        "fingerprint": "0123456789abcdef" * 4,
+        "equipment": "老化房温控系统三号机组",
+        "fault_code": "E205",
+        "native_code": "Ｅ２０５",
+        "severity": 700,
+        "occurrences": 1,
+        "first_at": NOW,
+        "last_at": NOW,
+        "cleared_at": None,
     }
     return facts | overrides
 
@@ -200,7 +224,14 @@ def test_text_from_outside_cannot_play_tricks_on_the_terminal(trick: str) -> Non
     hostile = f"A{trick}线"
     order = an_order(line_name=hostile, diagnosis=hostile, event_id=hostile, assignee=hostile)
     follow_up = a_follow_up(subject=hostile, owner=hostile, reason=hostile)
-    rejected = {"id": 1, "received_at": NOW, "reason": "invalid", "raw_bytes": 1, "entry_id": "1-0"}
+    rejected = {
+        "id": 1,
+        "received_at": NOW,
+        "reason": "invalid",
+        "raw_bytes": 1,
+        "entry_id": "1-0",
+        "status": "open",
+    }
     views = [
         orders_table([order], SHANGHAI, 120),
         order_view(order, SHANGHAI, 120),

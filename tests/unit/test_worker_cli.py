@@ -21,7 +21,10 @@ finally:
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["run"], ["demo"], ["up"], ["eval"], ["rejected"], ["rejected", "list"], ["rejected", "show"]],
+    [
+        *([], ["run"], ["demo"], ["up"], ["eval"], ["status"], ["probe"]),
+        *(["rejected", *rest] for rest in ([], ["list"], ["show"], ["retry"], ["drop"])),
+    ],
     ids=" ".join,
 )
 def test_help_loads_nothing_heavy(command: list[str]) -> None:

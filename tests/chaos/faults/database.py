@@ -1,0 +1,20 @@
+"""The database goes away under the running line, and comes back with what was committed."""
+
+import time
+from datetime import UTC, datetime
+from random import Random
+
+from tests.chaos.faults.base import Fault
+from tests.chaos.rig import Rig
+
+
+class DatabaseAway(Fault):
+    name = "database"
+    title = "database away for 20 s (SQLite: exclusively locked)"
+    times = 10
+
+    def strike(self, rig: Rig, random: Random) -> float:
+        rig.at_work(random)
+        with rig.store.away(random):
+            time.sleep(4 if self.short else 20)
+        return rig.consumes(datetime.now(UTC))
