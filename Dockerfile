@@ -24,7 +24,8 @@ COPY --from=build /opt/andon /opt/andon
 ENV PATH=/opt/andon/bin:$PATH HOME=/tmp PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /tmp
 USER 10001:10001
-# Asks this very worker, through the broker, as its tasks reach it. Docker sets HOSTNAME, which names the worker.
-HEALTHCHECK --interval=30s --timeout=20s --start-period=60s --retries=3 \
-    CMD celery -A worker.app inspect ping --timeout 5 --destination "celery@$HOSTNAME"
+# This very worker must answer, and a probe must come through stream, intake, dispatch and claim; any worker may
+# claim it. One whose threads are all at work is well. Docker sets HOSTNAME, which names the worker.
+HEALTHCHECK --interval=30s --timeout=40s --start-period=60s --retries=3 \
+    CMD alarm-worker probe --worker "celery@$HOSTNAME" --allow-busy --timeout 20
 CMD ["alarm-worker", "run"]

@@ -16,7 +16,7 @@ UV_COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate
 	--custom-compile-command 'make lock' pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test lint lock clean
+.PHONY: help demo up test chaos audit lint lock clean
 .SUFFIXES:
 
 help: ## List these commands
@@ -31,6 +31,18 @@ up: $(INSTALLED) ## Run Valkey, the worker and Flower until Ctrl-C
 
 test: $(INSTALLED) ## Run every test, against a real Valkey and a real PostgreSQL (ARGS='-k word')
 	@exec $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+chaos: $(INSTALLED) ## Break the running line in every way, and check its books (ARGS=--short; hours without it)
+	@exec $(BIN)/python -m tests.chaos $(ARGS)
+
+# Apart from the tests: an advisory of today must not fail a tree of yesterday. --strict: no answer is no pass.
+AUDIT = $(VENV)/audit
+audit: $(INSTALLED) ## Ask PyPI's advisories about every pin; fails without an answer too
+	@test -x $(AUDIT)/bin/pip-audit || { $(BIN)/python -m venv $(AUDIT) \
+		&& $(AUDIT)/bin/python -m pip -q --disable-pip-version-check install pip-audit==2.10.1; }
+	@for lock in requirements.lock requirements-worker.lock; do \
+		$(AUDIT)/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$lock || exit 1; \
+	done
 
 lint: $(INSTALLED) ## Check style, types and who imports whom
 	$(BIN)/ruff check .
