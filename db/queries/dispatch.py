@@ -13,8 +13,8 @@ from db.queries import lease
 from db.queries.attempts import CLOCKS_DIFFER, STILL_OPEN, due, urgency
 from db.queries.rows import changed
 
-_TURN = 0x616E646F6E
-"""The number of PostgreSQL's advisory lock; any that nothing else in the database uses."""
+_TURN = 0x7475726E
+"""The number of PostgreSQL's advisory lock, which reads "turn"; nothing else in the database may use it."""
 _LONGEST_TURN_SECONDS = 5
 
 
