@@ -20,7 +20,7 @@ from worker.backoff import BackOff
 logger = logging.getLogger(__name__)
 
 OUTSTANDING_PER_THREAD = 4
-REDISPATCH_AFTER = timedelta(seconds=20)
+REDISPATCH_AFTER = timedelta(seconds=15)
 PAUSE_SECONDS = 0.5
 PAUSE_WHEN_FULL_SECONDS = 0.1
 
