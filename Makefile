@@ -32,7 +32,7 @@ up: $(INSTALLED) ## Run Valkey, the worker and Flower until Ctrl-C
 test: $(INSTALLED) ## Run every test, against a real Valkey and a real PostgreSQL (ARGS='-k word')
 	@exec $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-chaos: $(INSTALLED) ## Break the running line in every way, and check its books (ARGS=--short; hours without it)
+chaos: $(INSTALLED) ## Break the running line in every way, and check its books (ARGS=--short; far longer without it)
 	@exec $(BIN)/python -m tests.chaos $(ARGS)
 
 # Apart from the tests: an advisory of today must not fail a tree of yesterday. --strict: no answer is no pass.

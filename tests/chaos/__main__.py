@@ -48,7 +48,7 @@ def chaos(
         int | None, typer.Option(min=1, help="Strikes of each fault, not its own number.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides what is struck when.")] = 4,
-    rate: Annotated[float, typer.Option(min=0.1, max=100, help="Alarms a second.")] = 3,
+    rate: Annotated[float, typer.Option(min=0.1, max=100, help="Alarms a second.")] = 2,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write it there too, .md or .json.")
     ] = None,
@@ -137,6 +137,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     logging.basicConfig(level=logging.WARNING)
     app(prog_name="python -m tests.chaos")

@@ -13,6 +13,8 @@ from tests.support import eventually
 
 ENOUGH = 5
 """Strikes among which each of the two moments must have been caught."""
+AHEAD = 900
+"""Their severity: what is measured is how long they lie, not how many worse ones there are."""
 MOMENTS = (AlarmStatus.WAITING, AlarmStatus.DISPATCHED)
 
 
@@ -32,7 +34,8 @@ class Between(Fault):
         worker.await_pid()
         wanted = random.choice(MOMENTS)
         with rig.feeder.held():
-            rig.feeder.push(*(rig.maker.new(datetime.now(UTC)) for _ in range(BURST)))
+            burst = (rig.maker.new(datetime.now(UTC), severity=AHEAD) for _ in range(BURST))
+            rig.feeder.push(*burst)
             eventually(lambda: rig.watch.attempts(wanted), WELL_SECONDS, 0.005)
             time.sleep(random.choice((0, random.uniform(0, 1))))
             struck_at = datetime.now(UTC)
