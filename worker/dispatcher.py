@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 OUTSTANDING_PER_THREAD = 4
 REDISPATCH_AFTER = timedelta(seconds=15)
+LOST_AFTER = timedelta(seconds=5)
+"""When the broker's lists are empty: its task went to a worker, to be claimed in a moment, or is no more."""
 PAUSE_SECONDS = 0.5
 PAUSE_WHEN_FULL_SECONDS = 0.1
 
@@ -81,7 +83,7 @@ class Dispatcher:
             for name in self._queue_lists:
                 pipeline.llen(name)
             queued: int = sum(pipeline.execute())
-        after = self._redispatch_after
+        after = self._redispatch_after if queued else min(LOST_AFTER, self._redispatch_after)
         with self._database.reading() as session:
             now = clock.now(session)
             room = self._most - max(dispatch.outstanding(session, now, after), queued)

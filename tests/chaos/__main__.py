@@ -45,7 +45,7 @@ def chaos(
         bool, typer.Option("--short", help="Few strikes, short outages; no times are judged.")
     ] = False,
     times: Annotated[
-        int | None, typer.Option(min=1, help="Strikes of each fault, not its own number.")
+        int | None, typer.Option(min=1, help="Strikes of each fault, for its own number.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides what is struck when.")] = 4,
     rate: Annotated[float, typer.Option(min=0.1, max=100, help="Alarms a second.")] = 2,

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from db.models import AgentRun, Alarm, OrderCounter, StandingAlarm, WorkOrder
 from db.models.alarm import AlarmState, AlarmStatus, RunOutcome
 from db.models.order import OrderStatus
+from db.queries.books import books as own_books
 from producers.events import AlarmEvent
 from tests.chaos.feeder import Identity
 
@@ -47,6 +48,7 @@ def audited(session: Session, confirmed: Mapping[Identity, AlarmEvent], source: 
             _enter(books, event, alarms.get(identity), by_id)
     books.doubled += _doubled(session, by_id.values())
     books.amiss += _gaps(session) + _miscounted(session, by_id.values())
+    books.amiss += [f"alarm-worker status: {one}" for one in own_books(session)["amiss"]]
     return books
 
 

@@ -67,7 +67,7 @@ class Soak:
             self.amiss.append(f"{fault.name}: {type(error).__name__}: {error}")
             say(self.amiss[-1])
             return
-        self.strikes.setdefault(fault.title, []).append(max(found))
+        self.strikes.setdefault(fault.named, []).append(max(found))
         say(f"{fault.name}: {max(found):.1f} s")
 
     def _close(self, rig: Rig, faults: list[Fault]) -> None:
@@ -87,7 +87,7 @@ class Soak:
                 ).all()
             self.latencies_seconds = sorted((made - occurred).total_seconds() for occurred, made in times)
             for fault in faults:
-                if fault.title not in self.strikes:
+                if fault.named not in self.strikes:
                     continue
                 fault.judge(rig, Books())
                 self.amiss += [f"{fault.name}: {one}" for one in fault.amiss]

@@ -39,8 +39,10 @@ class Suite:
                 _judge(rig, self._known, *struck)
 
     def _strike(self, rig: Rig, fault: Fault, random: Random, kind: str) -> tuple[Fault, Row]:
-        times = self._times or (fault.short_times if self._short else fault.times)
-        row = Row(fault.name, fault.title, kind, times, fault.unit)
+        times = fault.short_times if self._short else fault.times
+        if self._times and not fault.unit:
+            times = self._times
+        row = Row(fault.name, fault.named, kind, times, fault.unit)
         self.rows.append(row)
         began = time.monotonic()
         rig.maker.source = fault.name

@@ -33,7 +33,8 @@ class BrokerFault(Fault):
 
 class BrokerKill(BrokerFault):
     name = "broker-kill"
-    title = "broker killed and started, outages up to 10 s, tasks in flight"
+    title = "broker killed and started, outages up to {seconds} s, tasks in flight"
+    seconds = (10, 2)
     times = 20
     soak_share = 4
 
@@ -41,7 +42,7 @@ class BrokerKill(BrokerFault):
         def kill_and_start() -> None:
             rig.at_work(random)
             rig.broker.kill()
-            time.sleep(random.uniform(0, 3 if self.short else 10))
+            time.sleep(random.uniform(0, self.outage_seconds))
             rig.broker.start()
 
         return self.outlived(rig, kill_and_start)
@@ -65,19 +66,19 @@ class Cut(BrokerFault):
 
 class Freeze(BrokerFault):
     name = "freeze"
-    title = "broker frozen for 70 s (SIGSTOP)"
+    title = "broker frozen for {seconds} s (SIGSTOP)"
+    seconds = (70, 7)
     times = 3
     soak_share = 1
 
     def strike(self, rig: Rig, random: Random) -> float:
-        seconds = 8 if self.short else 70
-
         def freeze() -> None:
             rig.at_work(random)
-            ends = time.monotonic() + seconds
+            ends = time.monotonic() + self.outage_seconds
             rig.broker.freeze()
             try:
-                eventually(lambda: not rig.watch.running(), WELL_SECONDS if self.short else seconds - 10)
+                limit = WELL_SECONDS if self.short else self.outage_seconds - 10
+                eventually(lambda: not rig.watch.running(), limit)
                 time.sleep(max(0.0, ends - time.monotonic()))
             finally:
                 rig.broker.thaw()
@@ -88,7 +89,7 @@ class Freeze(BrokerFault):
         longest = rig.feeder.longest_call_seconds
         self.notes.append(f"a producer waited {longest:.1f} s at most for the broker")
         if longest > CALL_SECONDS and not self.short:
-            self.amiss.append(f"that is more than {CALL_SECONDS} s")
+            self.amiss.append(f"a producer waited for more than {CALL_SECONDS} s")
 
 
 class Empty(BrokerFault):

@@ -10,11 +10,12 @@ from tests.chaos.rig import Rig
 
 class DatabaseAway(Fault):
     name = "database"
-    title = "database away for 20 s (SQLite: exclusively locked)"
+    title = "database away for {seconds} s (SQLite: exclusively locked)"
+    seconds = (20, 3)
     times = 10
 
     def strike(self, rig: Rig, random: Random) -> float:
         rig.at_work(random)
         with rig.store.away(random):
-            time.sleep(4 if self.short else 20)
+            time.sleep(self.outage_seconds)
         return rig.consumes(datetime.now(UTC))

@@ -82,9 +82,9 @@ def _producer(rig: Rig, events: Sequence[AlarmEvent]) -> subprocess.Popen[str]:
 
 class Flood(OneOrderAFault):
     name = "flood"
-    title = "flood of 10,000 alarms in a minute, 40 faults"
+    title = "flood over 40 faults, 10,000 alarms a minute"
     times = 10_000
-    short_times = 600
+    short_times = 400
     soak_times = 1000
     soak_share = 1
     unit = "alarms"
@@ -117,4 +117,4 @@ class Flood(OneOrderAFault):
         super().judge(rig, books)
         self.notes.append(f"the worker's memory grew by {self.grown_bytes / _MIB:.0f} MiB")
         if self.grown_bytes > self.most_bytes:
-            self.amiss.append(f"that is more than {self.most_bytes / _MIB:.0f} MiB")
+            self.amiss.append(f"the worker's memory grew by more than {self.most_bytes / _MIB:.0f} MiB")

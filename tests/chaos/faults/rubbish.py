@@ -23,7 +23,7 @@ class Rubbish(Fault):
     name = "rubbish"
     title = "rubbish in the stream and on Celery's own list"
     times = 400  # or as many as there are
-    short_times = 60
+    short_times = 40
     soak_times = 50
     unit = "kinds"
 
