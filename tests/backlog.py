@@ -14,15 +14,15 @@ from sqlalchemy import func, insert, select
 from db.codes import fingerprint, normalise
 from db.models import Alarm
 from db.models.alarm import AlarmStatus
-from db.queries import lease
-from db.queries.clock import now
-from db.queries.intake import NewAlarm
+from db.queries.alarms import lease
+from db.queries.alarms.clock import now
+from db.queries.alarms.intake import NewAlarm
 from db.session import Database
 from producers.settings import BrokerSettings
 from tests.support import eventually
 from worker import tasks
 from worker.app import build_app
-from worker.dispatcher import REDISPATCH_AFTER, Dispatcher
+from worker.line.dispatcher import REDISPATCH_AFTER, Dispatcher
 from worker.settings import WorkerSettings
 
 LISTS = tasks.queue_lists()

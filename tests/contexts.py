@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from db.codes import normalise
 from db.models.plant import Equipment, ManualEntry, RosterEntry, SparePart
-from db.queries.lease import ClaimedAlarm
+from db.queries.alarms.lease import ClaimedAlarm
 from db.session import Database
 from db.settings import Language, PlantSettings
 from tests.support import NOW

@@ -15,7 +15,7 @@ from worker.eval.run import Evaluation, Job, Run
 from worker.eval.scenarios import TOUCH_SCREEN, Scenario
 from worker.eval.setups import SETUPS
 from worker.eval.table import figures, markdown, rows
-from worker.loop import LoopThread
+from worker.process.loop import LoopThread
 from worker.settings import AgentSettings
 
 DEADLINE_SECONDS = 5

@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session, aliased
 from db.models import Alarm, StandingAlarm, WorkOrder
 from db.models.alarm import AlarmStatus
 from db.models.standing import StandingStatus
-from db.queries.intake import NewAlarm, accept
-from db.queries.transitions import set_status
+from db.queries.alarms.intake import NewAlarm, accept
+from db.queries.orders.transitions import set_status
 from db.rules import DEFAULT_RULES, Rules
 from db.session import Database
 from tests.support import NOW, an_alarm, claimed, entries, settled

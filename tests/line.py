@@ -10,16 +10,16 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from sqlalchemy import event as sql_event
 
-from db.queries import orders
-from db.queries.intake import NewAlarm
+from db.queries.alarms.intake import NewAlarm
+from db.queries.orders import reading as orders
 from db.session import Database
 from db.settings import PlantSettings
 from tests.support import accepted
 from tools.sources import Sources
-from worker.agent import build_agent
-from worker.handler import Handler
-from worker.loop import LoopThread
-from worker.models import chat_model, close
+from worker.agent.graph import build_agent
+from worker.agent.models import chat_model, close
+from worker.line.handler import Handler
+from worker.process.loop import LoopThread
 from worker.settings import AgentSettings, WorkerSettings
 
 

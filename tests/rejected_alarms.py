@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from db.models import RejectedAlarm
 from db.models.alarm import RejectReason
-from db.queries.intake import Unreadable, accept
+from db.queries.alarms.intake import Unreadable, accept
 from db.session import Database
 from worker.cli import app
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from db.queries.intake import NewAlarm
+from db.queries.alarms.intake import NewAlarm
 from db.rules import Rules
 
 ENDED = ("Completed", "Cancelled", "Closed")

@@ -19,9 +19,9 @@ from db.codes import fingerprint
 from db.models import Alarm, Base, StandingAlarm
 from db.models.follow_up import FollowUpKind
 from db.models.order import StepName, StepStatus
-from db.queries.intake import NewAlarm, accept
-from db.queries.lease import claim
-from db.queries.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft, settle
+from db.queries.alarms.intake import NewAlarm, accept
+from db.queries.alarms.lease import claim
+from db.queries.alarms.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft, settle
 from db.session import Database
 from producers.events import AlarmEvent
 

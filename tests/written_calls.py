@@ -6,7 +6,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import ToolCall, invalid_tool_call, tool_call
 
 from db.models.order import StepName
-from worker.repair import arguments_for, repaired
+from worker.agent.repair import arguments_for, repaired
 
 
 def unread(arguments: str | None, name: str | None = "query_spare_parts") -> AIMessage:

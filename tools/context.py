@@ -6,7 +6,7 @@ from datetime import datetime
 from db.codes import comparable
 from db.models.order import RUNBOOK
 from db.models.plant import Equipment
-from db.queries.lease import ClaimedAlarm
+from db.queries.alarms.lease import ClaimedAlarm
 from db.settings import Language, PlantSettings
 from tools.ledger import Ledger
 from tools.sources import Sources

@@ -7,7 +7,7 @@ from typing import Any
 from db.codes import comparable
 from db.models.follow_up import FollowUpKind
 from db.models.order import StepName, StepStatus
-from db.queries.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft
+from db.queries.alarms.settle import FollowUpDraft, OrderDraft, PartDraft, StepDraft
 from tools.catalogue import listed, text
 from tools.context import AlarmContext
 from tools.flags import Flag

@@ -8,8 +8,9 @@ from celery.signals import after_setup_logger, celeryd_init
 
 from db.settings import settings_or_exit
 from producers.settings import BrokerSettings
-from worker import kombu_guard, log_redaction
-from worker.broker_url import kombu_url
+from worker.broker import kombu_guard
+from worker.broker.url import kombu_url
+from worker.process import log_redaction
 from worker.settings import WorkerSettings
 from worker.steps import LineStep
 from worker.tasks import PRIORITY_STEPS, QUEUE
@@ -20,7 +21,7 @@ SPARE_CONNECTIONS = 36
 def build_app(broker: BrokerSettings, worker: WorkerSettings) -> Celery:
     kombu_guard.install()
     address = kombu_url(broker.broker_url)
-    modules = ["worker.tasks", "worker.remote_control"]
+    modules = ["worker.tasks", "worker.broker.remote_control"]
     app = Celery("andon", broker=address.url, include=modules, set_as_current=True)
     app.conf.update(
         task_default_queue=QUEUE,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from db import terminal
-from worker import cli_poison, cli_rejected
-from worker.cli_probe import probe
-from worker.cli_status import status
+from db.commands import terminal
+from worker.commands import poison, rejected
+from worker.commands.probe import probe
+from worker.commands.status import status
 
 app = typer.Typer(
     help="Runs the line: alarms off the queue, an agent's run over each, a work order in the database.",
@@ -47,7 +47,7 @@ def run(
     BROKER_URL and DATABASE_URL say where the queue and the database are. Running alarms then have
     STOP_GRACE_SECONDS to end.
     """
-    from worker import supervisor
+    from worker.process import supervisor
 
     _log()
     raise typer.Exit(supervisor.run(concurrency))
@@ -55,14 +55,14 @@ def run(
 
 app.command()(status)
 app.command()(probe)
-app.add_typer(cli_rejected.app, name="rejected")
-app.add_typer(cli_poison.app, name="poison")
+app.add_typer(rejected.app, name="rejected")
+app.add_typer(poison.app, name="poison")
 
 
 @app.command()
 def demo() -> None:
     """Show the whole line: in var/demo, with an embedded queue and database, without any configuration."""
-    from worker import demo as whole_line
+    from worker.commands import demo as whole_line
 
     raise typer.Exit(whole_line.run())
 
@@ -70,7 +70,7 @@ def demo() -> None:
 @app.command()
 def up() -> None:
     """Run queue, database, worker and Flower in the foreground until Ctrl-C; data are kept in var."""
-    from worker import up as everything
+    from worker.commands import up as everything
 
     _log()
     raise typer.Exit(everything.run())
@@ -101,7 +101,7 @@ def eval_(
 def _log() -> None:
     import logging
 
-    from worker import log_redaction
+    from worker.process import log_redaction
 
     log_redaction.install()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")

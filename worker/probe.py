@@ -11,13 +11,13 @@ from uuid import uuid4
 from redis import Redis, RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.queries import clock, probes
-from db.queries.probes import Stamps
+from db.queries.alarms import clock, probes
+from db.queries.alarms.probes import Stamps
 from db.session import Database
 from producers.queue import STREAM, connect
-from worker.backoff import brief
-from worker.entries import PROBE
-from worker.intake import GROUP
+from worker.line.entries import PROBE
+from worker.line.intake import GROUP
+from worker.process.backoff import brief
 from worker.tasks import QUEUE
 
 LOOK_SECONDS = 2.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from worker.threads import KeptThread
+from worker.process.threads import KeptThread
 
 if TYPE_CHECKING:
     from worker.wiring import Line
@@ -42,8 +42,8 @@ class LineThreads:
 
     def __init__(self, line: "Line", app: Any, reader: str, concurrency: int) -> None:
         from worker import tasks
-        from worker.dispatcher import Dispatcher
-        from worker.intake import Intake
+        from worker.line.dispatcher import Dispatcher
+        from worker.line.intake import Intake
 
         self._line = line
         self._stop = threading.Event()
@@ -56,7 +56,7 @@ class LineThreads:
         self._threads = [KeptThread("intake", intake.run), KeptThread("dispatcher", dispatcher.run)]
 
     def start(self) -> None:
-        from worker import broker_check
+        from worker.broker import check as broker_check
 
         broker_check.start(self._line.broker.broker_url, self._stop)
         # Celery stops its steps only when its consumer has come to an end, which can take a while.

@@ -4,7 +4,7 @@ from typing import Any
 
 from celery import Celery, shared_task
 
-from db.queries.dispatch import DueAlarm
+from db.queries.alarms.dispatch import DueAlarm
 
 HANDLE_ALARM = "andon.handle_alarm"
 CLAIM_PROBE = "andon.claim_probe"

@@ -5,15 +5,15 @@ import logging
 import os
 import socket
 
-from db.queries import probes
+from db.queries.alarms import probes
 from db.session import Database
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from producers.settings import BrokerSettings
 from tools.sources import Sources
-from worker.agent import build_agent
-from worker.handler import Handler
-from worker.loop import LoopThread
-from worker.models import chat_model
+from worker.agent.graph import build_agent
+from worker.agent.models import chat_model
+from worker.line.handler import Handler
+from worker.process.loop import LoopThread
 from worker.settings import AgentSettings, WorkerSettings
 
 logger = logging.getLogger(__name__)

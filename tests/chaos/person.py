@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.errors import DatabaseError
 from db.models import WorkOrder
 from db.models.order import OrderStatus
-from db.queries.transitions import set_status
+from db.queries.orders.transitions import set_status
 from db.session import Database
 
 PAUSE_SECONDS = 0.5

@@ -11,6 +11,7 @@ from random import Random
 
 import redis
 
+from db.queries.alarms.attempts import POISON_AFTER
 from db.session import Database
 from producers.queue import STREAM, connect
 from tests.chaos import store
@@ -22,7 +23,7 @@ from tests.endpoint import Conversation, Endpoint, Reply, completion, good
 from tests.processes import environment
 from tests.servers import ValkeyServer
 from tests.support import eventually
-from worker.dispatcher import OUTSTANDING_PER_THREAD
+from worker.line.dispatcher import OUTSTANDING_PER_THREAD
 from worker.tasks import queue_lists
 
 WELL_SECONDS = 120.0
@@ -104,10 +105,18 @@ class Rig:
         eventually(all_begun, WELL_SECONDS, 0.1)
         return (max(began.values()) - since).total_seconds() if began else self.consumes(since)
 
-    def at_work(self, random: Random, at_least: int = 1) -> None:
-        """Returns at a random moment at which alarms are in agents' runs."""
+    def at_work(self, random: Random) -> None:
+        """Returns at a random moment at which alarms are in agents' runs.
+
+        None of them has failed so often that it would rest for a minute if it failed once more.
+        """
         time.sleep(random.uniform(0, 1.5))
-        eventually(lambda: len(self.watch.running()) >= at_least, WELL_SECONDS, 0.01)
+
+        def work_goes_on() -> bool:
+            failures = self.watch.failures_of_running()
+            return bool(failures) and max(failures) < POISON_AFTER
+
+        eventually(work_goes_on, WELL_SECONDS, 0.01)
 
     def backlog(self) -> int:
         """Entries that wait in the stream, read or not."""

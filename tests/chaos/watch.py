@@ -43,6 +43,10 @@ class Watch:
         rows = self._ask(lambda session: session.execute(query).all())
         return dict(row.tuple() for row in rows or ())
 
+    def failures_of_running(self) -> list[int]:
+        query = select(Alarm.failures).where(Alarm.status == AlarmStatus.RUNNING)
+        return list(self._ask(lambda session: session.scalars(query).all()) or ())
+
     def settled_by(self, attempts: Mapping[int, int]) -> set[int]:
         """Which of these alarms were settled by that very attempt: it was in the middle of it."""
         query = select(Alarm.id, Alarm.attempt).where(

@@ -12,7 +12,7 @@ import psutil
 
 from tests.processes import BIN, celery_worker
 from tests.support import eventually
-from worker.owned import end_owned, start_owned
+from worker.process.owned import end_owned, start_owned
 
 GRACE_SECONDS = 3
 LEASE_SECONDS = 5

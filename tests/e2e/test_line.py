@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from db.queries import orders
+from db.queries.orders import reading as orders
 from db.session import Database
 from producers.queue import connect, publish
 from producers.simulator import simulate

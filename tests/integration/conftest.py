@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from db import cli_orders
+from db.commands import work_orders as commands
 from db.session import Database
 from tests.misbehaviour import table
 from tests.misbehaviour.bench import Bench
@@ -22,7 +22,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         monkeypatch.delenv(name, raising=False)
 
     def call(*arguments: str, **variables: str) -> Result:
-        return CliRunner().invoke(cli_orders.app, list(arguments), env={"COLUMNS": "120"} | variables)
+        return CliRunner().invoke(commands.app, list(arguments), env={"COLUMNS": "120"} | variables)
 
     return call
 

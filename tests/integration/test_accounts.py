@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from db.errors import AmbiguousEvent, UnknownOrder
 from db.models import AgentRun
-from db.queries import lease, runs
+from db.queries.alarms import lease, runs
 from db.session import Database
 from db.settings import PlantSettings
 from tests.endpoint import SECRET, Behaviour, Conversation, Endpoint, Message, Reply, good, good_calls, says
@@ -21,8 +21,8 @@ from tests.support import NOW, accepted, an_alarm, claimed, settled
 from tools.context import AlarmContext
 from tools.sources import Sources
 from tools.trace import MAX_BYTES
-from worker.agent import Agent
-from worker.handler import Handler
+from worker.agent.graph import Agent
+from worker.line.handler import Handler
 from worker.settings import AgentSettings, WorkerSettings
 
 DIAGNOSIS = "整机老化C线 也报 E999，见 WO-19990101-0001；E401 触摸屏 24V 掉电"

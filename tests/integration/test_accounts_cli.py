@@ -2,7 +2,7 @@
 
 import json
 
-from db.queries.runs import store_trace
+from db.queries.alarms.runs import store_trace
 from db.session import Database
 from tests.support import NOW, accepted, an_alarm, claimed, settled
 from tests.work_orders import Command, made, printed, refused

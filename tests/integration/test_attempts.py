@@ -8,9 +8,9 @@ from sqlalchemy import select
 
 from db.models import AgentRun, Alarm, WorkOrder
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.attempts import POISON_AFTER
-from db.queries.dispatch import take_due
-from db.queries.lease import claim, fail, give_back, undispatch
+from db.queries.alarms.attempts import POISON_AFTER
+from db.queries.alarms.dispatch import take_due
+from db.queries.alarms.lease import claim, fail, give_back, undispatch
 from db.session import Database
 from tests.support import LEASE, NOW, accepted, an_alarm, claimed, settled
 

@@ -9,8 +9,8 @@ from sqlalchemy.exc import DBAPIError
 
 from db.models import Alarm
 from db.models.alarm import AlarmStatus
-from db.queries import dispatch
-from db.queries.clock import now
+from db.queries.alarms import dispatch
+from db.queries.alarms.clock import now
 from db.session import Database
 from tests.backlog import (
     MOST,
@@ -25,7 +25,7 @@ from tests.backlog import (
     work,
 )
 from tests.support import LEASE, an_alarm, at_once, eventually, only_postgresql
-from worker.dispatcher import REDISPATCH_AFTER
+from worker.line.dispatcher import REDISPATCH_AFTER
 
 BACKLOG = 10_000
 

@@ -14,8 +14,8 @@ from producers.queue import connect
 from tests.processes import environment, started
 from tests.servers import ValkeyServer, free_port
 from tests.support import eventually
-from worker import broker_check
-from worker.owned import end_owned, start_owned
+from worker.broker import check as broker_check
+from worker.process.owned import end_owned, start_owned
 
 NO_FILE = "the broker keeps no append-only file"
 EVICTS = "the broker's maxmemory-policy is allkeys-lru"
@@ -69,7 +69,7 @@ def test_a_broker_that_is_away_is_waited_for_and_then_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker_check, "FIRST_SECONDS", 0.05)
-    caplog.set_level(logging.WARNING, "worker.broker_check")
+    caplog.set_level(logging.WARNING, "worker.broker.check")
     port, stop = free_port(), threading.Event()
     broker_check.start(f"redis://127.0.0.1:{port}/0", stop)
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--maxmemory-policy", "allkeys-lru"]

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from db.models import Alarm, RejectedAlarm
 from db.models.alarm import RejectReason
-from db.queries.intake import KEPT_BYTES
+from db.queries.alarms.intake import KEPT_BYTES
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import NOT_A_TASK, STREAM, publish

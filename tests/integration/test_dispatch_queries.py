@@ -7,9 +7,9 @@ from sqlalchemy import event, select, text, update
 
 from db.models import AgentRun, Alarm
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.dispatch import DueAlarm, look_ahead, outstanding, take_due
-from db.queries.lease import claim, fail, give_back
-from db.queries.settle import settle
+from db.queries.alarms.dispatch import DueAlarm, look_ahead, outstanding, take_due
+from db.queries.alarms.lease import claim, fail, give_back
+from db.queries.alarms.settle import settle
 from db.session import Database
 from tests.support import LEASE, NOW, ZONE, accepted, an_alarm, an_order, at_once, claimed, only_postgresql
 

@@ -10,11 +10,11 @@ from sqlalchemy import select
 
 from db.models import Alarm
 from db.models.alarm import AlarmStatus
-from db.queries import intake, lease
-from db.queries.dispatch import DueAlarm
+from db.queries.alarms import intake, lease
+from db.queries.alarms.dispatch import DueAlarm
 from db.session import Database
 from tests.support import an_alarm, eventually
-from worker.dispatcher import Dispatcher, SendError
+from worker.line.dispatcher import Dispatcher, SendError
 from worker.tasks import queue_lists
 
 LISTS = queue_lists()
@@ -137,7 +137,7 @@ def test_what_could_not_be_sent_is_due_again_at_once(
 def test_it_looks_at_once_when_it_is_woken_and_survives_failures(
     database: Database, broker_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.dispatcher.PAUSE_SECONDS", 600)
+    monkeypatch.setattr("worker.line.dispatcher.PAUSE_SECONDS", 600)
     sent = Sent(database)
     failing = threading.Event()
     failing.set()

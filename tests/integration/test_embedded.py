@@ -13,14 +13,14 @@ from redis import Redis
 
 from tests.processes import is_running
 from tests.support import eventually
-from worker.embedded import EmbeddedServerError, EmbeddedValkey
+from worker.process.embedded import EmbeddedServerError, EmbeddedValkey
 
 # A program that owns a server, says where it is, and waits. On Linux the kernel watches over it.
 OWNER = """
 import sys, time
 from pathlib import Path
 sys.platform = sys.argv[2]
-from worker.embedded import EmbeddedValkey
+from worker.process.embedded import EmbeddedValkey
 with EmbeddedValkey(Path(sys.argv[1])) as valkey:
     print(valkey.process.pid, valkey.url, flush=True)
     time.sleep(600)
@@ -106,7 +106,7 @@ def test_a_folder_whose_owner_lives_is_left_alone(owned_by: Callable[[str], Owne
 def test_a_server_that_outlived_its_owner_is_ended_and_its_data_taken_over(
     owned_by: Callable[[str], Owner], tmp_path: Path, frozen: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.embedded.STOP_SECONDS", 1 if frozen else 10)
+    monkeypatch.setattr("worker.process.embedded.STOP_SECONDS", 1 if frozen else 10)
     owner = owned_by("darwin")
     with Redis.from_url(owner.url) as client:
         client.set("kept", "yes")

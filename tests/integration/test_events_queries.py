@@ -9,9 +9,9 @@ from sqlalchemy import update
 from db.errors import AmbiguousEvent, NoOrderYet, UnknownOrder
 from db.models import Shelving
 from db.models.alarm import AlarmStatus
-from db.queries.events import part_of_another
-from db.queries.orders import show
-from db.queries.runs import accounts
+from db.queries.alarms.runs import accounts
+from db.queries.orders.events import part_of_another
+from db.queries.orders.reading import show
 from db.session import Database
 from tests import standing_rows
 from tests.support import NOW, accepted, an_alarm, claimed, settled

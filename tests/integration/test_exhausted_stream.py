@@ -14,8 +14,8 @@ from db.session import Database
 from producers.queue import FIELD, STREAM, PublishError, connect, publish
 from producers.simulator import simulate
 from tests.support import eventually
-from worker.exhausted import begin_anew
-from worker.intake import GROUP, Intake
+from worker.line.exhausted import begin_anew
+from worker.line.intake import GROUP, Intake
 
 LAST = f"{2**64 - 1}-{2**64 - 1}"
 
@@ -62,8 +62,8 @@ def test_alarms_are_taken_again_after_the_last_possible_id(
     monkeypatch: pytest.MonkeyPatch,
     options: tuple[str, ...],
 ) -> None:
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
-    monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.CLAIM_EVERY_SECONDS", 0.2)
     [earlier] = simulate(1, 7, datetime.now(UTC))
     xadd(broker, *options, LAST, FIELD, earlier.to_json())
     assert not is_taken(broker, 2)

@@ -8,8 +8,8 @@ from sqlalchemy import select
 
 from db.models import Flood
 from db.models.standing import StandingStatus
-from db.queries import floods
-from db.queries.orders import show
+from db.queries.orders.reading import show
+from db.queries.standing import floods
 from db.rules import FloodLimit, Rules
 from db.session import Database
 from tests.faults import (

@@ -9,9 +9,9 @@ from db.errors import FollowUpClosed, UnknownFollowUp, UnknownRejectedAlarm
 from db.models.alarm import RejectReason
 from db.models.follow_up import FollowUpKind
 from db.models.order import StepName
-from db.queries.follow_ups import close, list_follow_ups
-from db.queries.intake import Unreadable, accept
-from db.queries.rejected import list_rejected, show_rejected
+from db.queries.alarms.intake import Unreadable, accept
+from db.queries.alarms.rejected import list_rejected, show_rejected
+from db.queries.orders.follow_ups import close, list_follow_ups
 from db.session import Database
 from tests.support import NOW, a_follow_up, accepted, an_alarm, an_order, at_once, claimed, settled
 

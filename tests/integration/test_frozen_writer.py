@@ -6,7 +6,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db import session as sessions
 from db.models import WorkOrder
-from db.queries.settle import settle
+from db.queries.alarms.settle import settle
 from db.session import Database
 from tests.support import NOW, ZONE, accepted, an_alarm, an_order, claimed, only_postgresql, settled
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from db.models import AgentRun, Alarm
-from db.queries import lease
+from db.queries.alarms import lease
 from db.session import Database
 from db.settings import PlantSettings
 from tests.endpoint import Conversation, Endpoint, Message, good
@@ -19,9 +19,9 @@ from tests.line import Line, close_models, statuses
 from tests.support import accepted, an_alarm, eventually, only_postgresql
 from tools.context import AlarmContext
 from tools.sources import Sources
-from worker import handler
-from worker.agent import Agent
-from worker.handler import Handler
+from worker.agent.graph import Agent
+from worker.line import handler
+from worker.line.handler import Handler
 from worker.settings import AgentSettings, WorkerSettings
 
 Run = Callable[[Handler, AlarmContext], Awaitable[None]]

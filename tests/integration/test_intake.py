@@ -13,13 +13,13 @@ from sqlalchemy.exc import DataError
 
 from db.models import Alarm, RejectedAlarm
 from db.models.alarm import AlarmStatus, RejectReason
-from db.queries import intake as rows
+from db.queries.alarms import intake as rows
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import STREAM, publish
 from tests.support import eventually
-from worker.entries import Entry
-from worker.intake import GROUP, Intake
+from worker.line.entries import Entry
+from worker.line.intake import GROUP, Intake
 
 EVENT = {
     "event_id": "e-1",
@@ -41,9 +41,9 @@ def an_event(number: int) -> AlarmEvent:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
-    monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 0.2)
-    monkeypatch.setattr("worker.intake.END_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.CLAIM_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("worker.line.intake.END_EVERY_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -276,9 +276,9 @@ def test_a_group_that_vanished_with_the_brokers_data_is_made_again(
 def test_large_rubbish_is_read_a_little_at_a_time(
     database: Database, broker: Redis, broker_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.intake.BATCH", 4)
-    monkeypatch.setattr("worker.intake.BATCH_BYTES", 2_500_000)
-    monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 60)  # which reads too, and begins anew
+    monkeypatch.setattr("worker.line.intake.BATCH", 4)
+    monkeypatch.setattr("worker.line.intake.BATCH_BYTES", 2_500_000)
+    monkeypatch.setattr("worker.line.intake.CLAIM_EVERY_SECONDS", 60)  # which reads too, and begins anew
     batches: list[int] = []
 
     class Noting(Intake):

@@ -14,14 +14,14 @@ from sqlalchemy.exc import IntegrityError
 from db.codes import fingerprint
 from db.models import Alarm, Flood, Shelving, StandingAlarm
 from db.models.alarm import AlarmStatus
-from db.queries import floods, shelved
+from db.queries.standing import floods, shelved
 from db.rules import FloodLimit, Rules
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import publish
 from tests.faults import books_balance
 from tests.support import at_once, count, eventually
-from worker.intake import Intake
+from worker.line.intake import Intake
 
 LINE = "交互屏组装A线"
 RULES = Rules(flood_limit=FloodLimit(2, timedelta(seconds=2)))
@@ -29,8 +29,8 @@ RULES = Rules(flood_limit=FloodLimit(2, timedelta(seconds=2)))
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
-    monkeypatch.setattr("worker.intake.END_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.END_EVERY_SECONDS", 0.05)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from db.models import Alarm, RejectedAlarm
 from db.models.alarm import AlarmStatus, RejectReason
-from db.queries.intake import Accepted, NewAlarm, Unreadable, accept
+from db.queries.alarms.intake import Accepted, NewAlarm, Unreadable, accept
 from db.session import Database
 from tests.support import NOW, accepted, an_alarm, at_once, broken_off, entries, eventually, only_postgresql
 

@@ -8,9 +8,9 @@ from sqlalchemy import select
 from db.errors import LeaseLost
 from db.models import AgentRun, Alarm, WorkOrder
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.dispatch import take_due
-from db.queries.lease import ClaimedAlarm, claim, fail, give_back, renew, undispatch
-from db.queries.settle import settle
+from db.queries.alarms.dispatch import take_due
+from db.queries.alarms.lease import ClaimedAlarm, claim, fail, give_back, renew, undispatch
+from db.queries.alarms.settle import settle
 from db.session import Database
 from tests.support import LEASE, NOW, ZONE, accepted, an_alarm, an_order, broken_off, claimed
 

@@ -15,8 +15,8 @@ from producers.queue import STREAM, publish
 from producers.simulator import simulate
 from tests.backlog import MOST, MakeDispatcher, dispatchers, next_task, put, queued, running, work
 from tests.support import an_alarm, eventually
-from worker.dispatcher import LOST_AFTER, REDISPATCH_AFTER
-from worker.intake import Intake
+from worker.line.dispatcher import LOST_AFTER, REDISPATCH_AFTER
+from worker.line.intake import Intake
 
 
 @pytest.fixture

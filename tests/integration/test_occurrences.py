@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import event
 
 from db.codes import fingerprint
-from db.queries import occurrences
-from db.queries.orders import list_orders, show
+from db.queries.orders.reading import list_orders, show
+from db.queries.standing import occurrences
 from db.session import Database
 from tests import standing_rows
 from tests.support import NOW, accepted, an_alarm, claimed, settled

@@ -10,24 +10,26 @@ from sqlalchemy import select
 
 from db.models import RejectedAlarm
 from db.models.alarm import RejectedStatus
-from db.queries import rejected
+from db.queries.alarms import rejected
 from db.session import Database
 from producers.queue import STREAM
 from tests.support import eventually
-from worker.intake import Intake
-from worker.open_rejected import OpenRejected
+from worker.line.intake import Intake
+from worker.line.open_rejected import OpenRejected
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[tuple[int, str]]:
-    return [(level, text) for name, level, text in caplog.record_tuples if name == "worker.open_rejected"]
+    return [
+        (level, text) for name, level, text in caplog.record_tuples if name == "worker.line.open_rejected"
+    ]
 
 
 def test_an_intake_says_how_many_are_open_when_that_changes(
     database: Database, broker_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
-    monkeypatch.setattr("worker.intake.CLAIM_EVERY_SECONDS", 0.1)
-    caplog.set_level(logging.INFO, "worker.open_rejected")
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.CLAIM_EVERY_SECONDS", 0.1)
+    caplog.set_level(logging.INFO, "worker.line.open_rejected")
     stop = threading.Event()
     thread = threading.Thread(target=Intake(database, broker_url, "reader").run, args=(stop,))
     thread.start()
@@ -46,7 +48,7 @@ def test_an_intake_says_how_many_are_open_when_that_changes(
 
 
 def test_what_does_not_change_is_not_said_again(database: Database, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "worker.open_rejected")
+    caplog.set_level(logging.INFO, "worker.line.open_rejected")
     counts = OpenRejected(database)
     for _ in range(3):
         counts.look()

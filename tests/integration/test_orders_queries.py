@@ -15,8 +15,8 @@ from db.errors import (
     UnknownOrder,
 )
 from db.models.order import StepName
-from db.queries.orders import count_orders, lines, list_orders, show
-from db.queries.transitions import set_status
+from db.queries.orders.reading import count_orders, lines, list_orders, show
+from db.queries.orders.transitions import set_status
 from db.session import Database
 from tests.support import (
     NOW,

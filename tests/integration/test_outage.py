@@ -42,8 +42,8 @@ def ended(database: Database) -> list[tuple[str, str | None, int]]:
 def test_a_flood_during_an_outage_drains_without_the_endpoint(
     plant: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("worker.asking.REST_SECONDS", 3600.0)
-    with Endpoint({"down": Outage()}) as server, caplog.at_level(logging.INFO, "worker.asking"):
+    monkeypatch.setattr("worker.agent.asking.REST_SECONDS", 3600.0)
+    with Endpoint({"down": Outage()}) as server, caplog.at_level(logging.INFO, "worker.agent.asking"):
         line = Line(plant, "down", server.url)
         line.start(*(an_alarm() for _ in range(8))).result(60)
         before = server.requests["down"]
@@ -60,7 +60,7 @@ def test_a_flood_during_an_outage_drains_without_the_endpoint(
 def test_when_the_outage_is_over_the_model_plans_again(
     plant: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worker.asking.REST_SECONDS", 0.5)
+    monkeypatch.setattr("worker.agent.asking.REST_SECONDS", 0.5)
     outage = Outage()
     with Endpoint({"down": outage}) as server:
         line = Line(plant, "down", server.url)

@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 
 from db.models import AgentRun, Alarm, WorkOrder
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries import lease, runs
-from db.queries.dispatch import take_due
-from db.queries.poison import list_poison
+from db.queries.alarms import lease, runs
+from db.queries.alarms.dispatch import take_due
+from db.queries.alarms.poison import list_poison
 from db.session import Database
 from tests.endpoint import Endpoint
 from tests.line import Line, close_models
@@ -166,7 +166,7 @@ def alarm_event(database: Database, alarm_id: int) -> str:
 
 
 def test_the_history_of_a_retry_can_be_shown(database: Database) -> None:
-    from db.cli_orders import app as work_orders
+    from db.commands.work_orders import app as work_orders
 
     row = a_poison_alarm(database)
     call("retry", str(row), "--by", "张工")

@@ -12,13 +12,13 @@ from redis import Redis
 from sqlalchemy import text
 
 from db.models import Alarm, Probe, RejectedAlarm, WorkOrder
-from db.queries import lease
+from db.queries.alarms import lease
 from db.session import Database
 from producers.queue import STREAM
 from tests.probing import stuck, stuck_at
 from tests.support import accepted, an_alarm, count, eventually
-from worker.dispatcher import Dispatcher
-from worker.intake import GROUP, Intake
+from worker.line.dispatcher import Dispatcher
+from worker.line.intake import GROUP, Intake
 from worker.probe import TO_CLAIM, TO_DISPATCH, TO_INTAKE, ask
 from worker.tasks import QUEUE, queue_lists
 from worker.wiring import Line
@@ -30,7 +30,7 @@ only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 @pytest.fixture(autouse=True)
 def _settings(database_url: str, broker_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("BROKER_URL", broker_url)
 

@@ -8,11 +8,11 @@ from redis import Redis
 from sqlalchemy import select
 
 from db.models import Alarm, Probe
-from db.queries import probes
-from db.queries.dispatch import DueAlarm
+from db.queries.alarms import probes
+from db.queries.alarms.dispatch import DueAlarm
 from db.session import Database
 from tests.support import accepted, an_alarm
-from worker.dispatcher import Dispatcher, SendError
+from worker.line.dispatcher import Dispatcher, SendError
 from worker.tasks import queue_lists
 
 ONE, TWO = "1" * 32, "2" * 32

@@ -6,7 +6,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import text
 
-from db.queries import probes
+from db.queries.alarms import probes
 from db.session import Database
 from producers.queue import STREAM
 from tests.probing import stuck

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.models import Probe
-from db.queries import lease, probes
+from db.queries.alarms import lease, probes
 from db.session import Database
 from tests.support import accepted, an_alarm, at_once, count
 

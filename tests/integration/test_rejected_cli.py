@@ -9,7 +9,7 @@ import pytest
 from db.models.alarm import RejectReason
 from db.session import Database
 from tests.rejected_alarms import call, listed, reject
-from worker.cli_rejected import REASON_WORDS
+from worker.commands.rejected import REASON_WORDS
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from producers.queue import STREAM
 from tests.rejected_alarms import call, listed, reject
 from tests.support import count, eventually
 from worker.cli import app
-from worker.intake import Intake
+from worker.line.intake import Intake
 
 EVENT = json.dumps(
     {
@@ -35,7 +35,7 @@ EVENT = json.dumps(
 def _settings(database_url: str, broker_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("BROKER_URL", broker_url)
-    monkeypatch.setattr("worker.intake.BLOCK_MILLISECONDS", 50)
+    monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
 
 
 @pytest.fixture

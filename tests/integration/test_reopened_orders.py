@@ -4,7 +4,7 @@ import pytest
 
 from db.errors import FaultHeld
 from db.models.standing import StandingStatus
-from db.queries.transitions import set_status
+from db.queries.orders.transitions import set_status
 from db.session import Database
 from tests.faults import (
     attached,

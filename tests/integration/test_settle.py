@@ -11,7 +11,7 @@ from db.models import AgentRun, Alarm, OrderCounter, WorkOrder
 from db.models.alarm import AlarmStatus, RunOutcome
 from db.models.follow_up import FollowUpKind, FollowUpStatus
 from db.models.order import OrderStatus, StepName, StepStatus
-from db.queries.settle import PartDraft
+from db.queries.alarms.settle import PartDraft
 from db.session import Database
 from tests.support import LEASE, NOW, a_follow_up, accepted, an_alarm, an_order, claimed, count, settled
 

@@ -12,8 +12,8 @@ from db.errors import FollowUpClosed
 from db.models import FollowUp, WorkOrder, follow_up_order
 from db.models.follow_up import FollowUpKind, FollowUpStatus
 from db.models.order import StepName
-from db.queries.follow_ups import close
-from db.queries.settle import settle
+from db.queries.alarms.settle import settle
+from db.queries.orders.follow_ups import close
 from db.session import Database
 from tests.support import (
     NOW,

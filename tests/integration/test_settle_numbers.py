@@ -14,7 +14,7 @@ from db.models import (
     WorkOrderPart,
 )
 from db.models.alarm import AlarmStatus
-from db.queries.settle import settle
+from db.queries.alarms.settle import settle
 from db.session import Database
 from tests.support import (
     NOW,

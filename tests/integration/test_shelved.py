@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from db.models import Shelving
 from db.models.alarm import AlarmStatus
-from db.queries import shelved
+from db.queries.standing import shelved
 from db.rules import DEFAULT_RULES, FloodLimit, Rules
 from db.session import Database
 from tests.faults import (

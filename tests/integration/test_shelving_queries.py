@@ -15,9 +15,9 @@ from db.errors import (
 )
 from db.models import Shelving
 from db.models.alarm import AlarmStatus
-from db.queries import shelving
-from db.queries.orders import show
-from db.queries.shelved import release
+from db.queries.orders.reading import show
+from db.queries.standing import shelving
+from db.queries.standing.shelved import release
 from db.rules import Rules
 from db.session import Database
 from tests import standing_rows

@@ -9,8 +9,8 @@ from sqlalchemy.event import listen
 from db.models import Alarm, StandingAlarm, WorkOrder
 from db.models.order import OrderStatus
 from db.models.standing import StandingStatus
-from db.queries.intake import accept
-from db.queries.orders import show
+from db.queries.alarms.intake import accept
+from db.queries.orders.reading import show
 from db.rules import Rules
 from db.session import Database
 from tests.faults import (

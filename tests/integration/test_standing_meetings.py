@@ -14,11 +14,11 @@ from db.codes import fingerprint
 from db.errors import FaultHeld
 from db.models import Flood, Shelving, StandingAlarm, WorkOrder
 from db.models.standing import StandingStatus
-from db.queries import floods, shelved
-from db.queries.intake import NewAlarm, accept
-from db.queries.lines import lock_lines
-from db.queries.settle import settle
-from db.queries.transitions import set_status
+from db.queries.alarms.intake import NewAlarm, accept
+from db.queries.alarms.settle import settle
+from db.queries.orders.transitions import set_status
+from db.queries.standing import floods, shelved
+from db.queries.standing.lines import lock_lines
 from db.rules import DEFAULT_RULES, FloodLimit, Rules
 from db.session import Database
 from tests.faults import (

@@ -10,10 +10,10 @@ from sqlalchemy import select
 
 from db.errors import FaultHeld
 from db.models import Alarm, Flood, Shelving, StandingAlarm, WorkOrder
-from db.queries import floods, shelved
-from db.queries.books import books
-from db.queries.intake import NewAlarm
-from db.queries.transitions import set_status
+from db.queries.alarms.intake import NewAlarm
+from db.queries.orders.books import books
+from db.queries.orders.transitions import set_status
+from db.queries.standing import floods, shelved
 from db.rules import FloodLimit, Rules
 from db.session import Database
 from tests.faults import books_balance, fault, ordered, take_in

@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from db.models import Alarm, Flood, StandingAlarm, WorkOrder
 from db.models.alarm import AlarmStatus
 from db.models.standing import StandingStatus
-from db.queries.intake import NewAlarm, accept
-from db.queries.settle import settle
+from db.queries.alarms.intake import NewAlarm, accept
+from db.queries.alarms.settle import settle
 from db.rules import DEFAULT_RULES, FloodLimit, Rules
 from db.session import Database
 from tests.faults import (

@@ -12,7 +12,7 @@ from db.session import Database
 from producers.queue import STREAM
 from tests.support import accepted, an_alarm, claimed, settled
 from worker.cli import app
-from worker.intake import GROUP
+from worker.line.intake import GROUP
 from worker.tasks import queue_lists
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import DateTime, MetaData, Table, select
 from db import migrate
 from db.codes import fingerprint, normalise
 from db.models import Alarm, StandingAlarm
-from db.queries.lease import claim
+from db.queries.alarms.lease import claim
 from db.session import Database
 from tests.faults import LEADS, attached, fault, minutes, move, order_row, places, take_in, the_standing
 from tests.support import LEASE, NOW, settled

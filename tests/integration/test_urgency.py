@@ -3,7 +3,7 @@
 import pytest
 
 from db.models import StatusChange
-from db.queries.orders import show
+from db.queries.orders.reading import show
 from db.rules import Rules
 from db.session import Database
 from tests.faults import alarm_row, fault, minutes, move, order_row, ordered, take_in, the_standing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from db import cli_orders
+from db.commands import work_orders as commands
 from db.migrate import upgrade
 from db.models.order import OrderStatus, StepName
 from db.session import Database
@@ -16,14 +16,14 @@ from tests.support import accepted, an_alarm, claimed, settled
 
 
 def test_the_help_knows_the_words_of_the_enumerations() -> None:
-    assert ", ".join(OrderStatus) == cli_orders.ORDER_WORDS
-    assert ", ".join(StepName) == cli_orders.STEP_WORDS
+    assert ", ".join(OrderStatus) == commands.ORDER_WORDS
+    assert ", ".join(StepName) == commands.STEP_WORDS
 
 
 def test_the_help_loads_nothing_heavy() -> None:
     program = """
 import sys
-from db.cli_orders import app
+from db.commands.work_orders import app
 for arguments in [["--help"], ["list", "--help"], ["follow-ups", "list", "--help"], ["shelve", "--help"]]:
     app(arguments, standalone_mode=False)
 heavy = {"sqlalchemy", "alembic", "pydantic_settings", "rich.table", "rich.markdown", "psycopg"}
@@ -51,7 +51,7 @@ def one_order(tmp_path: Path) -> dict[str, str]:
 def work_orders(
     *arguments: str, env: dict[str, str], cwd: Path, stdout: int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "db.cli_orders", *arguments]
+    command = [sys.executable, "-m", "db.commands.work_orders", *arguments]
     return subprocess.run(
         command, env=env, cwd=cwd, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False
     )

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.parametrize("database_url", 
 WORKER = """
 import os, sys, time, types
 from datetime import UTC, datetime, timedelta
-from db.queries import lease
+from db.queries.alarms import lease
 from db.session import Database
 from db.settings import DatabaseSettings, PlantSettings
 from producers.settings import BrokerSettings

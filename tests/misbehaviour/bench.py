@@ -12,8 +12,8 @@ from langchain_core.language_models import BaseChatModel
 from sqlalchemy import select
 
 from db.models import AgentRun
-from db.queries import orders
-from db.queries.intake import NewAlarm
+from db.queries.alarms.intake import NewAlarm
+from db.queries.orders import reading as orders
 from db.session import Database
 from db.settings import PlantSettings
 from tests.endpoint import Endpoint
@@ -23,9 +23,9 @@ from tests.misbehaviour.elsewhere import Elsewhere
 from tests.misbehaviour.states import LINE
 from tests.support import accepted, an_alarm
 from tools.sources import Sources
-from worker.agent import Agent, build_agent
-from worker.handler import Handler
-from worker.models import chat_model, close
+from worker.agent.graph import Agent, build_agent
+from worker.agent.models import chat_model, close
+from worker.line.handler import Handler
 from worker.settings import AgentSettings, WorkerSettings
 
 AT_ONCE = 64

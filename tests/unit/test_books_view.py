@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from db.books_view import books_view
+from db.views.books import books_view
 
 NOW = datetime(2026, 8, 4, 2, 30, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from redis import ConnectionPool
 
 from producers.settings import BrokerSettings
 from worker.app import build_app
-from worker.broker_url import kombu_url
+from worker.broker.url import kombu_url
 from worker.settings import WorkerSettings
 
 REQUIRED = {"ssl_cert_reqs": "required"}

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [
     file
     for folder in ("tools", "worker")
-    for file in (ROOT / folder).glob("*.py")
+    for file in (ROOT / folder).rglob("*.py")
     if file.name != "catalogue.py"
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from db.models.order import StepName
-from db.queries.settle import OrderDraft
+from db.queries.alarms.settle import OrderDraft
 from tests.contexts import LINE, a_context_without_sources, a_shift, manual_of, part_of
 from tests.support import NOW
 from tools.context import AlarmContext

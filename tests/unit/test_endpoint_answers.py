@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from worker.endpoint import MAX_ANSWER_BYTES, CompatibleChat, UnreadableAnswerError, compatible_chat, plain
+from worker.agent.endpoint import (
+    MAX_ANSWER_BYTES,
+    CompatibleChat,
+    UnreadableAnswerError,
+    compatible_chat,
+    plain,
+)
 from worker.settings import AgentSettings
 
 CALL = {"id": "call_0", "type": "function", "function": {"name": "query_shift", "arguments": "{}"}}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from worker.endpoint import Address, compatible_chat
-from worker.models import close
+from worker.agent.endpoint import Address, compatible_chat
+from worker.agent.models import close
 from worker.settings import AgentSettings
 
 KEY = "sk-s3cret-key"

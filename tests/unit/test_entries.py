@@ -5,7 +5,7 @@ import json
 import pytest
 
 from db.models.alarm import RejectReason
-from worker.entries import Entry, sort_out, tokens_of
+from worker.line.entries import Entry, sort_out, tokens_of
 
 EVENT = json.dumps(
     {

@@ -6,7 +6,7 @@ import pytest
 from pydantic_settings import BaseSettings
 
 from tests import compose
-from worker.up import FlowerSettings
+from worker.commands.up import FlowerSettings
 
 SETTINGS: list[type[BaseSettings]] = [*compose.SETTINGS, FlowerSettings]
 OWNER = {field.upper(): owner for owner in SETTINGS for field in owner.model_fields}

@@ -14,7 +14,7 @@ from tests.contexts import a_context, a_context_without_sources, manual_of, part
 from tools import search_manual
 from tools.flags import MAX_FLAGS, MAX_TEXT, Known, Own, flags
 from tools.look_up import Search
-from worker.runbook import plan
+from worker.agent.runbook import plan
 
 LINES = ["交互屏组装A线", "交互屏组装B线", "整机老化C线", "SMT Line 1", "Packing Line 2"]
 KNOWN = Known.of(LINES, ["E401", "E402", "E101", "S201", "R311", "AL07", "0305", "M8"])

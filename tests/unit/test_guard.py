@@ -15,8 +15,8 @@ from tests.contexts import a_context_without_sources, manual_of, part_of
 from tools.context import AlarmContext
 from tools.ledger import MAX_GIVEN, MAX_MODEL_PARTS
 from tools.result import ToolResult
-from worker.guard import Guard
-from worker.repair import MAX_ACTIONS
+from worker.agent.guard import Guard
+from worker.agent.repair import MAX_ACTIONS
 
 MISSING = ToolResult.not_found("没有", "继续")
 ORDER = StepName.GENERATE_WORK_ORDER

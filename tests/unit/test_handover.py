@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage
 
 from db.models.order import RUNBOOK
 from tests.contexts import a_context_without_sources
-from worker.handover import count_tokens, hand_over
+from worker.agent.handover import count_tokens, hand_over
 from worker.settings import AgentSettings
 
 LARGEST_INTEGER = 2**31 - 1  # of a column

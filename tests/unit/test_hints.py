@@ -11,13 +11,13 @@ from celery import Celery
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.queries.dispatch import DueAlarm
+from db.queries.alarms.dispatch import DueAlarm
 from producers.settings import BrokerSettings
 from tests import rubbish
 from tests.rubbish.messages import EMBED, changed, message
 from worker import tasks
 from worker.app import build_app
-from worker.hints import MAX_HINT_BYTES, NotATask, renewed
+from worker.broker.hints import MAX_HINT_BYTES, NotATask, renewed
 from worker.settings import WorkerSettings
 
 KINDS = dict(rubbish.on_celerys_lists())

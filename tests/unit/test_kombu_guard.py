@@ -11,15 +11,16 @@ import redis
 from celery import Celery
 from kombu.transport.redis import Transport
 
-from db.queries.intake import KEPT_BYTES
+from db.queries.alarms.intake import KEPT_BYTES
 from producers.queue import NOT_A_TASK, STREAM
 from producers.settings import BrokerSettings
 from tests import rubbish
 from tests.sample_events import GOOD
-from worker import kombu_guard, tasks
+from worker import tasks
 from worker.app import build_app
-from worker.kombu_guard import GuardedChannel
-from worker.seldom import Seldom
+from worker.broker import kombu_guard
+from worker.broker.kombu_guard import GuardedChannel
+from worker.process.seldom import Seldom
 from worker.settings import WorkerSettings
 
 LISTS = tasks.queue_lists()

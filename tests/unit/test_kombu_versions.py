@@ -9,8 +9,8 @@ import kombu
 import pytest
 from kombu.transport.redis import Channel, Transport
 
-from worker import kombu_guard
-from worker.kombu_guard import GuardedChannel
+from worker.broker import kombu_guard
+from worker.broker.kombu_guard import GuardedChannel
 
 
 def half_closed(kind: type[Channel], connection: Any) -> Any:

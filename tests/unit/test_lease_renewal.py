@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-import worker.handler
-from db.queries import lease, runs
+import worker.line.handler
+from db.queries.alarms import lease, runs
 from db.settings import PlantSettings
 from tests.contexts import a_claimed_alarm
 from tests.support import NOW
 from tools.context import AlarmContext
 from tools.sources import Sources
-from worker.handler import Handler
+from worker.line.handler import Handler
 from worker.settings import AgentSettings, WorkerSettings
 
 
@@ -37,7 +37,7 @@ def renewed(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
         refused.set()
         return False
 
-    monkeypatch.setattr(worker.handler, "now", lambda _session: NOW)
+    monkeypatch.setattr(worker.line.handler, "now", lambda _session: NOW)
     monkeypatch.setattr(lease, "claim", lambda *_given: a_claimed_alarm())
     monkeypatch.setattr(lease, "renew", renew)
     monkeypatch.setattr(runs, "store_trace", lambda *_given, **_cost: None)
@@ -48,7 +48,7 @@ def handled(monkeypatch: pytest.MonkeyPatch, run: Callable[[AlarmContext], Any])
     async def run_agent(_agent: object, context: AlarmContext, *_more: object) -> None:
         await run(context)
 
-    monkeypatch.setattr(worker.handler, "run_agent", run_agent)
+    monkeypatch.setattr(worker.line.handler, "run_agent", run_agent)
     handler = Handler(
         cast(Any, None),
         cast(Sources, NoDatabase()),

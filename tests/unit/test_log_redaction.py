@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from worker import log_redaction
+from worker.process import log_redaction
 
 BROKER, DATABASE, KEY = "@:/%中文s3cret-broker", "s3cret@database", "sk-s3cret-key"
 

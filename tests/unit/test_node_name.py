@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.processes import environment
-from worker.node_name import take
-from worker.supervisor import worker_command
+from worker.process.node_name import take
+from worker.process.supervisor import worker_command
 
 
 def test_the_first_worker_has_celerys_own_name_and_no_two_have_the_same(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_the_first_worker_has_celerys_own_name_and_no_two_have_the_same(tmp_path
 
 
 def test_a_name_is_free_again_when_its_process_has_ended_even_by_force(tmp_path: Path) -> None:
-    program = "from worker.node_name import node_name; print(node_name(), flush=True); input()"
+    program = "from worker.process.node_name import node_name; print(node_name(), flush=True); input()"
     command = [sys.executable, "-c", program]
     with subprocess.Popen(
         command,

@@ -8,8 +8,8 @@ import pytest
 
 from tests.contexts import a_context_without_sources
 from tools.context import AlarmContext
-from worker.asking import FAILURES_UNTIL_REST, Asking, NoAnswerError
-from worker.pauses import Pauses
+from worker.agent.asking import FAILURES_UNTIL_REST, Asking, NoAnswerError
+from worker.agent.pauses import Pauses
 from worker.settings import AgentSettings
 
 MANY = 3 * FAILURES_UNTIL_REST
@@ -17,8 +17,8 @@ MANY = 3 * FAILURES_UNTIL_REST
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.pauses.TICK_SECONDS", 0.02)
-    monkeypatch.setattr("worker.pauses.LEAST_SECONDS", 1.0)
+    monkeypatch.setattr("worker.agent.pauses.TICK_SECONDS", 0.02)
+    monkeypatch.setattr("worker.agent.pauses.LEAST_SECONDS", 1.0)
 
 
 def stand_still(seconds: float) -> None:
@@ -110,7 +110,7 @@ def asked_over_a_pause(deadline_seconds: float = 60, calls: int = 0) -> list[Ala
 def test_requests_that_time_out_in_a_pause_are_made_again_and_the_endpoint_is_not_left_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with caplog.at_level(logging.INFO, "worker.asking"):
+    with caplog.at_level(logging.INFO, "worker.agent.asking"):
         contexts = asked_over_a_pause()
     assert {context.run.planner for context in contexts} == {"answer"}
     assert {context.run.model_calls for context in contexts[:-1]} == {2}

@@ -11,7 +11,7 @@ from db.models.order import StepName
 from db.settings import Language
 from tests.contexts import a_context_without_sources, manual_of
 from tools.result import ToolResult
-from worker.prompts import alarm_prompt, reminder, system_prompt
+from worker.agent.prompts import alarm_prompt, reminder, system_prompt
 
 LANGUAGES: tuple[Language, ...] = ("zh", "en")
 

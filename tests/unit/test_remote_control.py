@@ -8,8 +8,8 @@ from celery.worker.consumer.connection import Connection as ConnectionStep
 from celery.worker.control import Panel
 
 from producers.settings import BrokerSettings
-from worker import remote_control
 from worker.app import build_app
+from worker.broker import remote_control
 from worker.settings import WorkerSettings
 
 

@@ -11,9 +11,9 @@ from langchain_core.messages.tool import invalid_tool_call
 
 from db.models.order import StepName
 from tests.written_calls import meant, native, unread
-from worker.loose import MAX_MENDED, parsed
-from worker.repair import MAX_CALLS_A_TURN, MAX_GIVEN, arguments_for, repaired, shortened
-from worker.written import calls_in
+from worker.agent.loose import MAX_MENDED, parsed
+from worker.agent.repair import MAX_CALLS_A_TURN, MAX_GIVEN, arguments_for, repaired, shortened
+from worker.agent.written import calls_in
 
 PARTS, ORDER = StepName.QUERY_SPARE_PARTS, StepName.GENERATE_WORK_ORDER
 SCREEN = {"part": "触摸屏"}

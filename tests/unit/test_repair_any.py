@@ -16,8 +16,8 @@ from tools.generate_work_order import generate_work_order
 from tools.query_shift import query_shift
 from tools.query_spare_parts import query_spare_parts
 from tools.search_manual import search_manual
-from worker.loose import parsed
-from worker.repair import MAX_CALLS_A_TURN, MAX_CONTENT, arguments_for, repaired, shortened
+from worker.agent.loose import parsed
+from worker.agent.repair import MAX_CALLS_A_TURN, MAX_CONTENT, arguments_for, repaired, shortened
 
 TOOLS: dict[StepName, BaseTool] = {
     StepName(tool.name): tool for tool in (search_manual, query_shift, query_spare_parts, generate_work_order)

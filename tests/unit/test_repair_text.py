@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from tests.written_calls import meant, native
-from worker.repair import repaired
+from worker.agent.repair import repaired
 
 SCREEN = {"part": "触摸屏"}
 CALL = '{"name": "query_spare_parts", "arguments": {"part": "触摸屏"}}'

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import rubbish
-from worker.entries import Entry, sort_out
+from worker.line.entries import Entry, sort_out
 
 ENTRIES = dict(rubbish.in_the_stream())
 

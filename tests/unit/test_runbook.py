@@ -12,7 +12,7 @@ from tests.contexts import a_context_without_sources, manual_of, part_of
 from tools.context import AlarmContext
 from tools.ledger import LOOK_UPS
 from tools.result import ManualFacts, ManualItem, ToolResult
-from worker.runbook import CALLS_A_TURN, next_turn, plan
+from worker.agent.runbook import CALLS_A_TURN, next_turn, plan
 
 MISSING = ToolResult.not_found("没有", "继续")
 DOWN = ToolResult.unavailable("不通", "继续")

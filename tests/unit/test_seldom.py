@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from worker.seldom import Seldom
+from worker.process.seldom import Seldom
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import typer
 
-from db.cli_shelving import until_when
+from db.commands.shelving import until_when
 
 SHANGHAI, NEW_YORK = ZoneInfo("Asia/Shanghai"), ZoneInfo("America/New_York")
 NOW = datetime(2026, 8, 4, 2, 30, 40, tzinfo=UTC)  # 10:30:40 in Shanghai

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from db.tables import order_view, orders_table, part_view, shelved_table
+from db.views.tables import order_view, orders_table, part_view, shelved_table
 from tests.unit.test_tables import NOW, SHANGHAI, WIDTHS, a_row, an_order, printed
 
 # NOW is 02:30 on 5 August in Shanghai.

@@ -15,15 +15,15 @@ import typer
 
 from tests.processes import is_running
 from tests.support import eventually
-from worker import supervisor
-from worker.keeping import Child, StopSignals, ended_by, exit_code, keep_running
-from worker.owned import end_owned, start_owned
+from worker.process import supervisor
+from worker.process.keeping import Child, StopSignals, ended_by, exit_code, keep_running
+from worker.process.owned import end_owned, start_owned
 
 # Keeps one child running and ends as it ended; the child notes each SIGTERM and needs a moment to end.
 SUPERVISOR = """
 import sys
-from worker.keeping import Child, StopSignals, keep_running
-from worker.owned import start_owned
+from worker.process.keeping import Child, StopSignals, keep_running
+from worker.process.owned import start_owned
 child = Child("the child", lambda: start_owned([sys.executable, "-c", sys.argv[1], sys.argv[2]]))
 with StopSignals() as stop:
     keep_running([child], stop)
@@ -95,8 +95,8 @@ def test_a_killed_supervisor_leaves_no_child_behind(
 def test_what_ends_unasked_is_started_again_after_growing_pauses(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("worker.keeping.FIRST_PAUSE_SECONDS", 0.1)
-    monkeypatch.setattr("worker.keeping.LONGEST_PAUSE_SECONDS", 0.3)
+    monkeypatch.setattr("worker.process.keeping.FIRST_PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr("worker.process.keeping.LONGEST_PAUSE_SECONDS", 0.3)
     starts: list[float] = []
 
     def start() -> subprocess.Popen[bytes]:
@@ -124,8 +124,8 @@ def test_what_ends_unasked_is_started_again_after_growing_pauses(
 def test_after_a_steady_life_the_pause_is_short_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("worker.keeping.FIRST_PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr("worker.keeping.STEADY_SECONDS", 0)
+    monkeypatch.setattr("worker.process.keeping.FIRST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr("worker.process.keeping.STEADY_SECONDS", 0)
     starts: list[int] = []
 
     def start() -> subprocess.Popen[bytes]:
@@ -217,6 +217,6 @@ def test_a_database_that_is_away_is_waited_for_until_a_signal_comes(
             os.kill(os.getpid(), signal.SIGTERM)
             stop.wait(5)
 
-    monkeypatch.setattr("worker.backoff.BackOff.failed", fail_twice_then_signal)
+    monkeypatch.setattr("worker.process.backoff.BackOff.failed", fail_twice_then_signal)
     assert supervisor.run() == 0
     assert waited == ["the database", "the database"]

@@ -9,8 +9,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from db.cells import plain
-from db.tables import follow_ups_table, order_view, orders_table, rejected_table
+from db.views.cells import plain
+from db.views.tables import follow_ups_table, order_view, orders_table, rejected_table
 
 NOW = datetime(2026, 8, 4, 18, 30, tzinfo=UTC)
 SHANGHAI = ZoneInfo("Asia/Shanghai")

@@ -6,8 +6,8 @@ import threading
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from worker.backoff import BackOff, brief
-from worker.threads import KeptThread
+from worker.process.backoff import BackOff, brief
+from worker.process.threads import KeptThread
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_trouble_is_said_once_and_waited_for_longer_each_time_until_it_is_over(
             waits.append(timeout)
             return False
 
-    back_off = BackOff(logging.getLogger("worker.intake"), longest_seconds=3)
+    back_off = BackOff(logging.getLogger("worker.line.intake"), longest_seconds=3)
     with caplog.at_level(logging.INFO):
         for _ in range(5):
             back_off.failed("the broker", ConnectionError("refused"), Stop())

@@ -12,7 +12,7 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call
 from db.settings import PERSONAL
 from tools.redaction import Redactor
 from tools.trace import MAX_ARGUMENTS, MAX_BYTES, MAX_REST, MAX_TEXT, Trace
-from worker.repair import repaired
+from worker.agent.repair import repaired
 
 KEY = "sk-secret-0123456789"
 REDACTOR = Redactor(PERSONAL, [KEY])

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from rich.cells import cell_len
 
-from db.tables import trace_view
+from db.views.tables import trace_view
 from tests.unit.test_tables import NOW, SHANGHAI, WIDTHS, printed
 from tools.trace import Trace
 

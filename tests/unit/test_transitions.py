@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from db.errors import ForbiddenTransition
 from db.models import Base, WorkOrder
 from db.models.order import OrderStatus
-from db.queries.transitions import TRANSITIONS, set_status
+from db.queries.orders.transitions import TRANSITIONS, set_status
 
 NOW = datetime(2026, 8, 4, 2, 30, tzinfo=UTC)
 

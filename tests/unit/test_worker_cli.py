@@ -35,7 +35,7 @@ def test_help_loads_nothing_heavy(command: list[str]) -> None:
     assert json.loads(output.splitlines()[-1]) == []
 
 
-@pytest.mark.parametrize("module", ["producers.cli", "db.cli", "db.cli_orders"])
+@pytest.mark.parametrize("module", ["producers.cli", "db.commands.alarm_db", "db.commands.work_orders"])
 def test_the_help_of_every_other_command_loads_nothing_heavy(module: str) -> None:
     probe = PROBE.replace("worker.cli", module)
     output = subprocess.check_output(

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from tests.written_calls import meant, native
-from worker.repair import repaired, was_mended
-from worker.written import calls_in, tool_name
+from worker.agent.repair import repaired, was_mended
+from worker.agent.written import calls_in, tool_name
 
 SCREEN = ("query_spare_parts", {"part": "触摸屏"})
 ORDER = ("generate_work_order", {"diagnosis": "排线松动", "actions": ["上锁挂牌", "检查排线"]})

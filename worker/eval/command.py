@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from db.commands.terminal import MISUSED, fail, print_json, terminal
 from db.settings import PlantSettings, settings_or_exit
-from db.terminal import MISUSED, fail, print_json, terminal
 from worker.settings import AgentSettings
 
 STOPPED = 130
@@ -52,7 +52,7 @@ def _measured(
     from worker.eval.scenarios import SCENARIOS
     from worker.eval.setups import SETUPS
     from worker.eval.table import figures
-    from worker.loop import LoopThread
+    from worker.process.loop import LoopThread
 
     setups = [setup for setup in SETUPS if not keys or setup.key in keys]
     jobs = [Job(scenario, setup, limits) for _ in range(runs) for scenario in SCENARIOS for setup in setups]

@@ -12,8 +12,8 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 
 from tools.context import AlarmContext
-from worker.agent import Agent
-from worker.handover import count_tokens
+from worker.agent.graph import Agent
+from worker.agent.handover import count_tokens
 
 RECURSION_LIMIT = 25
 """Of LangGraph, for plain set-ups: 12 turns of the model. `create_agent` itself would allow 9,999 steps."""

@@ -12,22 +12,22 @@ from langchain_core.language_models import BaseChatModel
 from sqlalchemy import select
 
 from db.models import Alarm
-from db.queries import orders
-from db.queries.intake import accept
+from db.queries.alarms.intake import accept
+from db.queries.orders import reading as orders
 from db.session import Database
 from db.settings import Language, PlantSettings
 from producers.queue import FIELD
 from tools.ledger import LOOK_UPS
 from tools.sources import Sources
-from worker.agent import Agent
-from worker.entries import Entry, sort_out
+from worker.agent.graph import Agent
+from worker.agent.models import close
 from worker.eval.meter import Metered, count_requests
 from worker.eval.plants import Plants
 from worker.eval.scenarios import Scenario
 from worker.eval.score import Order, Score, score
 from worker.eval.setups import RUNBOOK, Setup
-from worker.handler import Handler
-from worker.models import close
+from worker.line.entries import Entry, sort_out
+from worker.line.handler import Handler
 from worker.settings import AgentSettings, WorkerSettings
 
 _ENDS = {"GraphRecursionError": "recursion limit", "TimeoutError": "deadline", "NoOrderError": "no order"}

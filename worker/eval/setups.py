@@ -20,10 +20,10 @@ from tools.query_shift import query_shift
 from tools.query_spare_parts import query_spare_parts
 from tools.result import ManualFacts, ManualItem, ToolResult
 from tools.search_manual import search_manual
-from worker.agent import Agent, build_agent
-from worker.endpoint import Address, bounded
-from worker.models import chat_model
-from worker.prompts import procedure, system_prompt
+from worker.agent.endpoint import Address, bounded
+from worker.agent.graph import Agent, build_agent
+from worker.agent.models import chat_model
+from worker.agent.prompts import procedure, system_prompt
 from worker.settings import AgentSettings
 
 MAX_ANSWER_BYTES = 20_000_000

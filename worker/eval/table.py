@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Column, Table
 from rich.text import Text
 
-from db.cells import FAINT, empty_table
+from db.views.cells import FAINT, empty_table
 from worker.eval.run import Run
 from worker.eval.setups import Setup
 

@@ -7,7 +7,7 @@ from random import Random
 from uuid import uuid4
 
 from db.models.alarm import AlarmStatus
-from db.queries.intake import KEPT_BYTES
+from db.queries.alarms.intake import KEPT_BYTES
 from producers.queue import STREAM
 from tests import rubbish
 from tests.chaos.books import Books

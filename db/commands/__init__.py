@@ -1,0 +1,1 @@
+"""The commands `alarm-db` and `work-orders`."""

@@ -1,0 +1,1 @@
+"""Work orders and their follow-ups, as persons read and move them."""

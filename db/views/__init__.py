@@ -1,0 +1,1 @@
+"""What a person reads of the database, drawn for a terminal."""

@@ -1,0 +1,1 @@
+"""What keeps a process and its children well: supervision, threads, back-off, logs without secrets."""
