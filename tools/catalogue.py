@@ -53,6 +53,10 @@ _SENTENCES: dict[str, dict[Language, str]] = {
         "zh": "备件 {name}（{number}）库存 {quantity} {unit}，库位 {location}",
         "en": "Part {name} ({number}): {quantity} {unit} in stock at {location}",
     },
+    "part.others": {
+        "zh": "；{part} 还有编号 {others}，需现场确认用哪一个",
+        "en": "; {part} is also {others}, to be confirmed on site",
+    },
     "part.not_found": {"zh": "未找到备件 {part}", "en": "No spare part found for {part}"},
     "part.next": {
         "zh": "其余备件查完后用 generate_work_order 生成工单",

@@ -12,7 +12,7 @@ from tools.catalogue import listed, text
 from tools.context import AlarmContext
 from tools.flags import Flag
 from tools.ledger import LOOK_UPS, Question
-from tools.result import ManualFacts, OnDuty, PartFacts, ShiftFacts
+from tools.result import Facts, ManualFacts, OnDuty, PartFacts, ShiftFacts
 
 
 def draft_order(
@@ -147,7 +147,7 @@ def _parts(context: AlarmContext) -> list[PartDraft]:
         facts = question.result.facts if question.result is not None else None
         if isinstance(facts, PartFacts):
             parts.setdefault(facts.number, facts)
-    return [PartDraft(**facts.model_dump(exclude={"minimum"})) for facts in parts.values()]
+    return [PartDraft(**facts.model_dump(exclude={"minimum", "others"})) for facts in parts.values()]
 
 
 def _follow_ups(context: AlarmContext) -> list[FollowUpDraft]:
@@ -155,6 +155,12 @@ def _follow_ups(context: AlarmContext) -> list[FollowUpDraft]:
     ledger = context.ledger
     drafts = [_follow_up(context, question) for step in LOOK_UPS for question in ledger.required(step)]
     return [draft for draft in drafts if draft is not None]
+
+
+def _must_be_chosen(facts: Facts | None) -> bool:
+    if isinstance(facts, PartFacts):
+        return bool(facts.others)
+    return isinstance(facts, ManualFacts) and facts.ambiguous
 
 
 def _follow_up(context: AlarmContext, question: Question) -> FollowUpDraft | None:
@@ -166,7 +172,7 @@ def _follow_up(context: AlarmContext, question: Question) -> FollowUpDraft | Non
         kind, owner = FollowUpKind.SOURCE_DOWN, "owner.source_down"
     elif result.status is StepStatus.NOT_FOUND:
         kind = FollowUpKind.MISSING
-    elif isinstance(result.facts, ManualFacts) and result.facts.ambiguous:
+    elif _must_be_chosen(result.facts):
         kind = FollowUpKind.AMBIGUOUS
     else:
         return None

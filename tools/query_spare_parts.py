@@ -4,7 +4,7 @@ import functools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from langchain.tools import ToolRuntime, tool
 from rapidfuzz import fuzz, utils
@@ -14,7 +14,7 @@ from db.codes import comparable
 from db.models.order import StepName
 from db.models.plant import SparePart
 from db.queries import plant
-from tools.catalogue import text
+from tools.catalogue import listed, text
 from tools.context import AlarmContext
 from tools.ledger import MAX_MODEL_PARTS
 from tools.look_up import Search, look_up
@@ -55,9 +55,8 @@ async def query_spare_parts(runtime: ToolRuntime[AlarmContext], part: str) -> tu
 
 def answer(context: AlarmContext, session: Session, part: str) -> ToolResult | Search[list[plant.Part]]:
     """At once where a part is asked for as the store writes it; else the name is compared with all others."""
-    exact = plant.part_called(session, part)
-    if exact is not None:
-        return _result(context, part, match(part, [exact]))
+    if exact := plant.parts_called(session, part):
+        return _result(context, part, match(part, exact))
     return Search(plant.parts, lambda store: _result(context, part, match(part, store)))
 
 
@@ -67,25 +66,31 @@ def _result(context: AlarmContext, part: str, facts: PartFacts | None) -> ToolRe
         return ToolResult.not_found(
             text(language, "part.not_found", part=part), text(language, "part.next_missing")
         )
-    message = text(
-        language, "part.found", **facts.model_dump(include={"name", "number", "quantity", "unit", "location"})
-    )
+    words = facts.model_dump(include={"name", "number", "quantity", "unit", "location"})
+    message = text(language, "part.found", **words)
+    if facts.others:
+        message += text(language, "part.others", part=part, others=listed(language, facts.others))
     return ToolResult.success(message, text(language, "part.next"), facts)
 
 
 def match(wanted: str, parts: Iterable[Stocked]) -> PartFacts | None:
-    """The part of that number, name or alias; else the one of a near name, unless two are equally near."""
+    """The part of that number, else of that name, else of that alias; else the one of a near name, unless
+    two are equally near. Of several that are called just so it is the first, and the others are named."""
     parts = list(parts)
     key = comparable(wanted)
     numbers = [(part.number, part) for part in parts]
-    names = [(part.name, part) for part in parts] + [(name, part) for part in parts for name in part.aliases]
-    for name, part in numbers + names:
-        if _key(name) == key:
-            return _facts(name, part, score=100.0)
+    names = [(part.name, part) for part in parts]
+    aliases = [(name, part) for part in parts for name in part.aliases]
+    for called in (numbers, names, aliases):
+        exact = [(name, part) for name, part in called if _key(name) == key]
+        if exact:
+            name, first = exact[0]
+            others = {part.number for _name, part in exact} - {first.number}
+            return _facts(name, first, score=100.0, others=sorted(others))
     words = _words(wanted)
     near = [
         (_likeness(key, words, name), name, part)
-        for name, part in names
+        for name, part in names + aliases
         if len(key) >= MIN_NEAR and _letters_in(key, _key(name))
     ]
     best = max((score for score, _name, _part in near), default=0.0)
@@ -117,7 +122,7 @@ def _words(name: str) -> str:
     return utils.default_process(unicodedata.normalize("NFKC", name))
 
 
-def _facts(matched_as: str, part: Stocked, score: float) -> PartFacts:
+def _facts(matched_as: str, part: Stocked, score: float, others: Sequence[str] = ()) -> PartFacts:
     return PartFacts(
         number=part.number,
         name=part.name,
@@ -128,4 +133,5 @@ def _facts(matched_as: str, part: Stocked, score: float) -> PartFacts:
         location=part.location,
         minimum=part.minimum,
         below_minimum=part.quantity < part.minimum,
+        others=list(others),
     )

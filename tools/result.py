@@ -63,6 +63,7 @@ class PartFacts(Facts):
     location: str
     minimum: int
     below_minimum: bool
+    others: list[str] = []  # numbers of parts that are called just the same: a person must choose
 
 
 class OrderFacts(Facts):

@@ -24,7 +24,8 @@ TRIES = 3
 REST_SECONDS = 3.0
 """A source that was down a moment ago is not asked: of many alarms at once, each would wait for the tries of
 all the others, for longer than it may."""
-
+LOOK_EVERY_SECONDS = 0.5
+"""But one alarm so often, to hear soon that it is back."""
 
 _SAYS_OF_THE_SOURCE = (TimeoutError, OperationalError, PoolTimeoutError)
 """Any other error may be of the one question that raised it."""
@@ -42,6 +43,22 @@ class SourceDownError(ToolError):
         self.cause = cause
 
 
+class _Down:
+    """A source that did not answer at `at`, a time of the event loop's clock in seconds."""
+
+    def __init__(self, at: float) -> None:
+        self._rests_until = at + REST_SECONDS
+        self._look_at = at + LOOK_EVERY_SECONDS
+
+    def may_ask(self, now: float) -> bool:
+        if now >= self._rests_until:
+            return True
+        if now < self._look_at:
+            return False
+        self._look_at = now + LOOK_EVERY_SECONDS
+        return True
+
+
 class Sources:
     """The plant's data behind one database; at most `width` look-ups at once in a process."""
 
@@ -49,11 +66,11 @@ class Sources:
         self.database = database
         self._slots = asyncio.Semaphore(width)
         self._search = asyncio.Lock()
-        self._rests_until: dict[str, float] = {}
+        self._down: dict[str, _Down] = {}
 
     async def ask(self, question: Callable[[Session], Answer], source: str | None = None) -> Answer:
-        """Ask in a thread. Raises SourceDownError, whatever the source did wrong; with the name of one that
-        was down less than REST_SECONDS ago, at once."""
+        """Ask in a thread. Raises SourceDownError, whatever the source did wrong; at once where the named one
+        was down less than REST_SECONDS ago and another alarm looks whether it is back."""
         clock = asyncio.get_running_loop().time
         retrying = AsyncRetrying(
             stop=stop_after_attempt(TRIES),
@@ -61,16 +78,19 @@ class Sources:
             retry=retry_if_exception_type(Exception),  # a cancellation is none, and passes
         )
         async with self._slots:
-            if source is not None and clock() < self._rests_until.get(source, 0.0):
+            down = self._down.get(source or "")
+            if down is not None and not down.may_ask(clock()):
                 raise SourceDownError("it was down a moment ago")
             try:
-                return await retrying(self._once, question)
+                answer: Answer = await retrying(self._once, question)
             except RetryError as error:
                 cause = error.last_attempt.exception()
                 logger.warning("a look-up failed %d times: %s", TRIES, type(cause).__name__)
                 if source is not None and isinstance(cause, _SAYS_OF_THE_SOURCE):
-                    self._rests_until[source] = clock() + REST_SECONDS
+                    self._down[source] = _Down(clock())
                 raise SourceDownError(type(cause).__name__) from cause
+            self._down.pop(source or "", None)
+            return answer
 
     async def _once(self, question: Callable[[Session], Answer]) -> Answer:
         async with asyncio.timeout(BACKSTOP_SECONDS):

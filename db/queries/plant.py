@@ -66,12 +66,10 @@ def parts(session: Session) -> list[Part]:
     return [Part._make(row) for row in session.execute(select(*_PART).order_by(SparePart.number))]
 
 
-def part_called(session: Session, wanted: str) -> Part | None:
-    """The part of this very number, else the first of this very name."""
-    is_number = SparePart.number == wanted
-    query = select(*_PART).where(or_(is_number, SparePart.name == wanted))
-    row = session.execute(query.order_by(is_number.desc(), SparePart.number).limit(1)).first()
-    return Part._make(row) if row is not None else None
+def parts_called(session: Session, wanted: str) -> list[Part]:
+    """Those of this very number or name, by number."""
+    query = select(*_PART).where(or_(SparePart.number == wanted, SparePart.name == wanted))
+    return [Part._make(row) for row in session.execute(query.order_by(SparePart.number))]
 
 
 def equipment(session: Session, line_name: str) -> list[Equipment]:

@@ -9,12 +9,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from db.models import AgentRun, Alarm, RejectedAlarm, WorkOrder
-from db.models.alarm import AlarmStatus, RunOutcome
+from db.models.alarm import OPEN, AlarmStatus, RunOutcome
 from db.session import Database
 from tests.chaos.feeder import Identity
 
 T = TypeVar("T")
-OPEN = (AlarmStatus.WAITING, AlarmStatus.DISPATCHED, AlarmStatus.RUNNING, AlarmStatus.POISON)
 
 
 class Watch:

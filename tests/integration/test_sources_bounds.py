@@ -226,6 +226,31 @@ def test_a_source_that_was_down_is_asked_again_a_little_later(
 
 
 @only_sqlite
+def test_of_many_alarms_one_looks_now_and_then_whether_a_source_is_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools.sources, "REST_SECONDS", 3600.0)
+    monkeypatch.setattr(tools.sources, "LOOK_EVERY_SECONDS", 0.3)
+    question = Failing(2 * TRIES, TimeoutError())
+
+    async def until_all_are_answered() -> list[tuple[int, int]]:
+        sources = Sources(database)
+        seen = []
+        for alarms in (1, 20, 20, 20):
+            asked = (sources.ask(question, "roster") for _ in range(alarms))
+            outcomes = await asyncio.gather(*asked, return_exceptions=True)
+            seen.append((question.asked, outcomes.count(1)))
+            await asyncio.sleep(0.35)
+        return seen
+
+    first, second, third, last = asyncio.run(until_all_are_answered())
+    assert first == (TRIES, 0)
+    assert second == (2 * TRIES, 0), "one of twenty looked"
+    assert third[1] >= 1, "it is back"
+    assert last[1] == 20
+
+
+@only_sqlite
 def test_a_question_that_cannot_be_answered_says_nothing_of_its_source(database: Database) -> None:
     async def one_after_the_other() -> int:
         sources = Sources(database)

@@ -161,6 +161,27 @@ def test_a_number_goes_before_another_parts_name_and_a_name_before_an_alias() ->
     assert number_of("新件", store) == "B-1"
 
 
+@pytest.mark.parametrize("wanted", ["触摸屏", " 触 摸 屏 ", "TP-8071", "屏"])
+def test_of_several_parts_that_are_called_just_so_the_others_are_named(wanted: str) -> None:
+    store = [
+        a_part("N-1", "触摸屏", "TP 8071", "屏"),
+        a_part("N-3", "触摸屏", "TP8071", "屏", "屏"),
+        a_part("N-2", "触摸屏", "tp8071", "屏"),
+        a_part("N-4", "触摸屏驱动"),
+    ]
+    facts = match(wanted, store)
+    assert facts is not None
+    assert (facts.number, facts.others) == ("N-1", ["N-2", "N-3"])
+
+
+def test_what_is_called_so_by_number_or_name_leaves_no_doubt_about_an_alias() -> None:
+    store = [a_part("N-1", "触摸屏", "N-2"), a_part("N-2", "屏", "触摸屏"), a_part("N-3", "板", "屏")]
+    for wanted, number in {"N-2": "N-2", "触摸屏": "N-1", "屏": "N-2"}.items():
+        facts = match(wanted, store)
+        assert facts is not None
+        assert (facts.number, facts.others) == (number, [])
+
+
 def test_an_exact_name_goes_before_any_near_one() -> None:
     store = [a_part("N-1", "触摸屏驱动板"), a_part("N-2", "触摸屏"), a_part("N-3", "触摸屏驱动")]
     assert number_of("触摸屏", store) == "N-2"

@@ -5,7 +5,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from redis import Redis, RedisError, ResponseError
@@ -13,14 +12,14 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from db.models.alarm import RejectReason
+from db.queries.alarms import clock, probes
 from db.queries.alarms import intake as rows
-from db.queries.alarms import probes
 from db.queries.alarms.intake import Unreadable
 from db.queries.standing import floods, shelved
 from db.rules import DEFAULT_RULES, Rules
 from db.session import Database
 from producers.queue import STREAM, connect
-from worker.line import exhausted
+from worker.line import dead_readers, exhausted
 from worker.line.entries import Entry, Readable, entries_of, sort_out, tokens_of
 from worker.line.open_rejected import OpenRejected
 from worker.process.backoff import BackOff, brief
@@ -88,6 +87,7 @@ class Intake:
             if time.monotonic() >= claim_at:
                 exhausted.begin_anew(broker, GROUP)
                 self._claim(broker, stop)
+                dead_readers.forget(broker, GROUP)
                 self._open_rejected.look()
                 claim_at = time.monotonic() + CLAIM_EVERY_SECONDS
             self._take_in(broker, self._read(broker, ">"))
@@ -163,7 +163,7 @@ class Intake:
 
     def _commit(self, readable: Sequence[Readable], unreadable: Sequence[Unreadable]) -> None:
         with self._database.writing() as session:
-            done = rows.accept(session, readable, unreadable, datetime.now(UTC), self._rules)
+            done = rows.accept(session, readable, unreadable, clock.now(session), self._rules)
         if done.new or done.rejected:
             logger.info("took in %d alarms, %d repeated, %d rejected", done.new, done.repeated, done.rejected)
         if done.new:
@@ -172,14 +172,15 @@ class Intake:
     def _end_what_is_over(self) -> None:
         """Shelvings and floods end by themselves. Should that fail, alarms must come in all the same."""
         try:
-            self._end_shelvings_and_floods(datetime.now(UTC))
+            self._end_shelvings_and_floods()
         except Exception as error:
             if isinstance(error, DBAPIError | PoolTimeoutError) and not _blames_a_row(error):
                 raise  # the database is in trouble
             logger.exception("shelvings and floods could not be ended; that is tried again and again")
 
-    def _end_shelvings_and_floods(self, now: datetime) -> None:
+    def _end_shelvings_and_floods(self) -> None:
         with self._database.reading() as session:
+            now = clock.now(session)
             over = shelved.any_over(session, now), floods.any_over(session, now, self._rules)
         # In a scope each: both hold lines, and all the lines of a scope are held in one go.
         if over[0]:

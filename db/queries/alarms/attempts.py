@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Case, ColumnElement, and_, case, func, literal, or_, text
 
 from db.models import Alarm
-from db.models.alarm import AlarmStatus
+from db.models.alarm import OPEN_IN_SQL, AlarmStatus
 
 POISON_AFTER = 3
 """So many attempts without an order, and the alarm is poison: from then on the runbook alone tries."""
@@ -19,8 +19,7 @@ _SPREAD = 0.25
 """Long waits differ by up to so much: a worker that dies takes all its alarms along, and the one that killed
 it must not meet the same others each time."""
 
-STILL_OPEN = text("alarm.status in ('waiting', 'dispatched', 'running', 'poison')")
-"""Word for word the condition of the index `ix_alarm_open`: neither database would use it otherwise."""
+STILL_OPEN = text(f"alarm.status in {OPEN_IN_SQL}")
 
 urgency: ColumnElement[int] = func.coalesce(Alarm.urgency, Alarm.severity)
 """How severe an alarm is with all that it leads."""

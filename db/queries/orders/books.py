@@ -16,23 +16,17 @@ from sqlalchemy import (
     func,
     literal,
     select,
-    text,
     union_all,
 )
 from sqlalchemy.orm import Session, aliased
 
 from db.models import Alarm, Flood, RejectedAlarm, Shelving, StandingAlarm, WorkOrder
-from db.models.alarm import AlarmState, AlarmStatus, RejectedStatus
-from db.models.order import OrderStatus
+from db.models.alarm import OPEN, AlarmState, AlarmStatus, RejectedStatus
+from db.models.order import ENDED
 from db.models.standing import StandingStatus
+from db.queries.alarms.attempts import STILL_OPEN
 
-OPEN = (AlarmStatus.WAITING, AlarmStatus.DISPATCHED, AlarmStatus.RUNNING, AlarmStatus.POISON)
-"""On the way to an order of their own."""
-
-_OPEN = text("alarm.status in ('waiting', 'dispatched', 'running', 'poison')")
-"""Word for word the condition of the index `ix_alarm_open`: neither database would use it otherwise."""
 _NONE: ColumnElement[int] = literal(0)
-_ENDED = (OrderStatus.COMPLETED, OrderStatus.CANCELLED, OrderStatus.CLOSED)
 
 
 def books(session: Session, now: datetime | None = None) -> dict[str, Any]:
@@ -62,7 +56,7 @@ def books(session: Session, now: datetime | None = None) -> dict[str, Any]:
         "poison": alarms[AlarmStatus.POISON],
         "rejected": {status.value: counts["rejected"][status] for status in RejectedStatus},
         "orders": orders.total(),
-        "orders_open": sum(count for status, count in orders.items() if status not in _ENDED),
+        "orders_open": sum(count for status, count in orders.items() if status not in ENDED),
         "standing": counts["standing"]["alarms"],
         "floods": counts["standing"]["floods"],
         "shelvings": counts["standing"]["shelvings"],
@@ -73,7 +67,7 @@ def books(session: Session, now: datetime | None = None) -> dict[str, Any]:
 
 def oldest_open(session: Session) -> dict[str, datetime]:
     """When the oldest alarm of each open status was received."""
-    query = select(Alarm.status, func.min(Alarm.received_at)).where(_OPEN).group_by(Alarm.status)
+    query = select(Alarm.status, func.min(Alarm.received_at)).where(STILL_OPEN).group_by(Alarm.status)
     return {status.value: received_at for status, received_at in session.execute(query)}
 
 
