@@ -7,6 +7,8 @@ from hashlib import sha256
 
 CODE_LENGTH = 100
 NAME_LENGTH = 200
+FINGERPRINT_DIGITS = 12
+"""So many digits of a fingerprint are shown, and are enough to name it."""
 
 # The unicode relatives of '-' are the dashes (category Pd) and the minus sign.
 _DASHES = (

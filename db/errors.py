@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from db.codes import FINGERPRINT_DIGITS
+
 
 class DatabaseError(Exception):
     """The root of this package's errors."""
@@ -104,7 +106,7 @@ class AlreadyShelved(DatabaseError):
         was = "was shelved" if is_over else "is shelved already,"
         then = "a running worker ends that within seconds; try again then"
         super().__init__(
-            f"{fingerprint[:12]} {was} until {when} by {by!r}; "
+            f"{fingerprint[:FINGERPRINT_DIGITS]} {was} until {when} by {by!r}; "
             f"{then if is_over else '`work-orders unshelve` ends that'}"
         )
         self.fingerprint = fingerprint
@@ -116,7 +118,8 @@ class NotShelved(DatabaseError):
     """Raised when the shelving of a fingerprint is to end that is not shelved, or not any more."""
 
     def __init__(self, fingerprint: str) -> None:
-        super().__init__(f"{fingerprint[:12]} is not shelved; `work-orders shelved` lists what is")
+        shown = fingerprint[:FINGERPRINT_DIGITS]
+        super().__init__(f"{shown} is not shelved; `work-orders shelved` lists what is")
         self.fingerprint = fingerprint
 
 

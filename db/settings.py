@@ -82,11 +82,11 @@ class PlantSettings(BaseSettings):
 
     plant_timezone: str = "Asia/Shanghai"
     plant_language: Language = "zh"
-    priority_severities: tuple[int, int, int] = (800, 600, 300)
+    priority_severities: tuple[int, int, int] = Rules.priority_severities
     """The least severity of priority 1, 2 and 3; what is below is 4."""
     trace_redact: tuple[str, ...] = PERSONAL
     """Regular expressions: what they find is taken out of the accounts of runs."""
-    repeat_window_hours: float = 8
+    repeat_window_hours: float = Rules.repeat_window / timedelta(hours=1)
     """A fault that comes back within so many hours after its order ended is a repeat of it; 0: never."""
     flood_limit: Annotated[FloodLimit | None, NoDecode] = None
     """Above so many new alarms of a line in such a time, its further ones join one order."""

@@ -13,8 +13,6 @@ from producers.events import AlarmEvent, ProducerError
 
 STREAM = "alarms"
 FIELD = "event"
-NOT_A_TASK = "not_a_task"
-"""The field that a worker puts what it found on Celery's own list into, when it is none of our tasks."""
 
 _CHUNK = 500
 _MAX_CAUSE_CHARACTERS = 300

@@ -15,8 +15,8 @@ from db.codes import fingerprint, normalise
 from db.models import Alarm
 from db.models.alarm import AlarmStatus
 from db.queries.alarms import lease
-from db.queries.alarms.clock import now
 from db.queries.alarms.intake import NewAlarm
+from db.queries.clock import now
 from db.session import Database
 from producers.settings import BrokerSettings
 from tests.support import eventually

@@ -2,7 +2,7 @@
 
 from db.session import Database
 from tests.support import eventually
-from worker.probe import Answer, ask
+from worker.commands.probing import Answer, ask
 
 
 def stuck_at(leg: str, database: Database, broker_url: str, *said: str) -> Answer:

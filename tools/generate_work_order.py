@@ -7,8 +7,7 @@ from langchain.tools import ToolRuntime, tool
 from sqlalchemy.orm import Session
 
 from db.models.order import StepName, StepStatus
-from db.queries import plant
-from db.queries.alarms import clock
+from db.queries import clock, plant
 from db.queries.alarms.settle import settle
 from tools.catalogue import listed, text
 from tools.context import AlarmContext

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 from worker.commands import poison, rejected
 from worker.commands.probe import probe
 from worker.commands.status import status
@@ -18,7 +18,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 
 
 class SetupKey(StrEnum):
@@ -47,10 +46,10 @@ def run(
     BROKER_URL and DATABASE_URL say where the queue and the database are. Running alarms then have
     STOP_GRACE_SECONDS to end.
     """
-    from worker.process import supervisor
+    from worker.commands import run as worker
 
     _log()
-    raise typer.Exit(supervisor.run(concurrency))
+    raise typer.Exit(worker.run(concurrency))
 
 
 app.command()(status)
@@ -84,7 +83,7 @@ def eval_(
         list[SetupKey] | None,
         typer.Option(help="Only this way to put the agent together; may be given again."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: terminal.AsJson = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the JSON, with each alarm's end, there.")
     ] = None,

@@ -1,10 +1,15 @@
 """The Celery tasks: a row's id in, the handler called; and a probe's token."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from celery import Celery, shared_task
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from db.queries.alarms.dispatch import DueAlarm
+from worker.process.backoff import brief
 
 HANDLE_ALARM = "andon.handle_alarm"
 CLAIM_PROBE = "andon.claim_probe"
@@ -21,20 +26,36 @@ def queue_lists() -> list[str]:
     return [QUEUE, *(f"{QUEUE}\x06\x16{step}" for step in PRIORITY_STEPS[1:])]
 
 
-@shared_task(name=HANDLE_ALARM)
+class DatabaseFailed(Exception):
+    """Raised when the database is away, full or locked; the dispatcher sends a task again."""
+
+
+# Celery writes what a task `throws` on one line: while the database is away every task fails, and a page of
+# traceback for each would say no more.
+@shared_task(name=HANDLE_ALARM, throws=(DatabaseFailed,))
 def handle_alarm(alarm_id: int) -> str:
     """Makes one attempt at an alarm and says what became of it."""
     from worker.wiring import line
 
-    return line().handle(alarm_id)
+    with _said_briefly():
+        return line().handle(alarm_id)
 
 
-@shared_task(name=CLAIM_PROBE)
+@shared_task(name=CLAIM_PROBE, throws=(DatabaseFailed,))
 def claim_probe(token: str) -> str:
     """Claims a probe in the way of an alarm: on the line's loop, in the database."""
     from worker.wiring import line
 
-    return line().claim_probe(token)
+    with _said_briefly():
+        return line().claim_probe(token)
+
+
+@contextmanager
+def _said_briefly() -> Iterator[None]:
+    try:
+        yield
+    except (DBAPIError, PoolTimeoutError) as error:
+        raise DatabaseFailed(brief(error)) from None
 
 
 def send(app: Celery, alarm: DueAlarm) -> None:

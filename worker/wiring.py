@@ -2,10 +2,7 @@
 
 import functools
 import logging
-import os
-import socket
 
-from db.queries.alarms import probes
 from db.session import Database
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from producers.settings import BrokerSettings
@@ -45,10 +42,8 @@ class Line:
         return self._loop.run(self._handler.handle(alarm_id))
 
     def claim_probe(self, token: str) -> str:
-        """Takes a probe the way of an alarm's claim, from a task's thread; what became of it."""
-        owner = f"{socket.gethostname()}:{os.getpid()}"
-        claim = self._sources.write(lambda session: probes.claim(session, token, owner))
-        return "claimed" if self._loop.run(claim) else "skipped: it is claimed, or nobody waits for it"
+        """The same for a probe."""
+        return self._loop.run(self._handler.claim_probe(token))
 
     def running(self) -> int:
         return self._handler.running

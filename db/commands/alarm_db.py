@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 app = typer.Typer(
     help="The database that DATABASE_URL names: make its tables, check them, load the plant's data.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -47,7 +47,7 @@ def shelve(
     It ends by itself: what has not been cleared by then gets its order. A fault is one code on one piece of
     equipment of one line.
     """
-    from db.queries.alarms import clock
+    from db.queries import clock
     from db.queries.standing import shelving
 
     key = _key(fingerprint)
@@ -69,7 +69,7 @@ def unshelve(
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who does it.")],
 ) -> None:
     """End a shelving before its time."""
-    from db.queries.alarms import clock
+    from db.queries import clock
     from db.queries.standing import shelving
 
     key, who = _key(fingerprint), terminal.required(by, "--by")
@@ -83,12 +83,10 @@ def unshelve(
 @app.command("shelved")
 def list_(
     everything: Annotated[bool, typer.Option("--all", help="Also what is not shelved any more.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")
-    ] = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """List what is shelved, until when, by whom and why, and how many alarms that kept back."""
-    from db.queries.alarms import clock
+    from db.queries import clock
     from db.queries.standing import shelving
 
     zone = terminal.zone()
@@ -152,7 +150,8 @@ def _local(moment: datetime, zone: "ZoneInfo") -> str:
 
 def _fault(shelving: dict[str, Any]) -> str:
     """What was shelved, as a line that an alarm's text cannot break."""
-    from db.views.cells import FINGERPRINT_DIGITS, plain
+    from db.codes import FINGERPRINT_DIGITS
+    from db.views.cells import plain
 
     facts = " ".join(shelving[name] for name in ("fault_code", "equipment", "line_name") if shelving[name])
     return f"{shelving['fingerprint'][:FINGERPRINT_DIGITS]} ({plain(facts).plain})"

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from db.commands import shelving, terminal
+from db import terminal
+from db.commands import shelving
 
 # Words that cost an import of SQLAlchemy to look up; a test holds them to the enumerations.
 ORDER_WORDS = "Waiting, Ready, Dispatched, Running, Held, Completed, Cancelled, Closed"
@@ -23,7 +24,6 @@ follow_ups = typer.Typer(help="Facts that a person must supply.", no_args_is_hel
 app.add_typer(follow_ups, name="follow-ups")
 app.add_typer(shelving.app)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 By = Annotated[str, typer.Option("--by", metavar="WHO", help="Who does it; kept in the history.")]
 Note = Annotated[str, typer.Option("--note", metavar="TEXT", help="Why; kept in the history.")]
 FollowUpId = Annotated[str, typer.Argument(metavar="ID", help="As `follow-ups list` shows it.")]
@@ -55,7 +55,7 @@ def list_(
     limit: Annotated[
         int, typer.Option(metavar="N", min=1, max=100_000, help="At most so many, the newest.")
     ] = 50,
-    as_json: AsJson = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """List work orders, the newest first."""
     from db.models.order import OrderStatus
@@ -102,29 +102,32 @@ def show(
         bool,
         typer.Option("--trace", help="Instead, how it came about: each run's conversation, turn by turn."),
     ] = False,
-    as_json: AsJson = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """Show one work order whole: repeats, diagnosis, actions, parts, steps, follow-ups, history."""
-    from db.queries.alarms import runs
     from db.queries.orders import events
     from db.queries.orders import reading as orders
+    from db.queries.orders.accounts import accounts
 
     key = terminal.required(order_or_event_id, "ORDER_OR_EVENT_ID")
     sent_by = terminal.words(source, "--source")
     zone = terminal.zone()
     with terminal.opened() as database, database.reading() as session:
-        shown = (runs.accounts if trace else orders.show)(session, key, sent_by)
+        shown = (accounts if trace else orders.show)(session, key, sent_by)
         by_number = shown["order_id"] == key.upper()
         part = None if by_number else events.part_of_another(session, key, sent_by)
     if as_json:
         terminal.print_json(shown)
         return
-    from db.views.tables import order_view, part_view, trace_view
+
+    from db.views.order import order_lines
+    from db.views.standing import part_line
+    from db.views.trace import trace_lines
 
     console = terminal.terminal()
     if part is not None:
-        console.print(part_view(part, shown["order_id"], zone))
-    console.print(trace_view(shown, zone) if trace else order_view(shown, zone, console.width))
+        console.print(part_line(part, shown["order_id"], zone))
+    console.print(trace_lines(shown, zone) if trace else order_lines(shown, zone, console.width))
 
 
 @app.command()
@@ -151,7 +154,7 @@ def set_status(
 def list_follow_ups(
     only_open: Annotated[bool, typer.Option("--open", help="Only those that nobody has closed.")] = False,
     step: Annotated[str | None, typer.Option(metavar="STEP", help=f"Only this step's: {STEP_WORDS}.")] = None,
-    as_json: AsJson = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """List what a person must supply, the longest open first."""
     from db.models.order import StepName

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import ColumnElement, ForeignKey, Index, LargeBinary, String, UniqueConstraint, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from db.models.base import Base, BigId, checked
@@ -80,6 +80,10 @@ class Alarm(Base):
     urgency: Mapped[int | None]  # the worst severity of all that it leads; None: its own
     leader_id: Mapped[int | None] = mapped_column(ForeignKey("alarm.id"), index=True)  # part of its order
     shelving_id: Mapped[int | None] = mapped_column(ForeignKey("shelving.id"), index=True)
+
+
+URGENCY: ColumnElement[int] = func.coalesce(Alarm.urgency, Alarm.severity)
+"""How severe an alarm is with all that it leads."""
 
 
 class RunOutcome(StrEnum):

@@ -46,8 +46,6 @@ CLEARED = "◦"
 """Beside the number of occurrences of a fault that has gone; narrow in every font."""
 FLOOD = "≋"
 """Beside the number of occurrences in a flood; likewise."""
-FINGERPRINT_DIGITS = 12
-"""So many digits of a fingerprint are shown, and are enough to name it."""
 GAP = 2
 """Columns of air between two columns of a table."""
 

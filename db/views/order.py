@@ -11,11 +11,11 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
+from db.codes import FINGERPRINT_DIGITS
 from db.models.order import RUNBOOK
 from db.views.cells import (
     DOUBT,
     FAINT,
-    FINGERPRINT_DIGITS,
     Row,
     local,
     plain,
@@ -25,7 +25,6 @@ from db.views.cells import (
 from db.views.order_tables import follow_ups_lines, history_lines, parts_lines, steps_lines
 from db.views.standing import FLOOD_REMARK, alarms_table, flood_lines, occurrence_facts
 
-"""The planner that writes from the manual; every other one is a model."""
 _INDENT = 2
 _PAIRS_FROM = 100
 """Columns of a terminal from which on two facts stand on one line."""

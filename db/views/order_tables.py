@@ -24,9 +24,7 @@ def parts_lines(parts: Sequence[Row]) -> RenderableType | None:
     )
     for part in parts:
         short = part["below_minimum"]
-        stock = plain(
-            f"{part['quantity']} {part['unit']}".strip() + (" low" if short else ""), "red" if short else ""
-        )
+        stock = f"{part['quantity']} {part['unit']}".strip() + (" low" if short else "")
         table.add_row(
             plain(part["number"], "bold"),
             plain(part["name"]),

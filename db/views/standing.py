@@ -8,8 +8,9 @@ from rich.table import Column as GridColumn
 from rich.table import Table
 from rich.text import Text
 
+from db.codes import FINGERPRINT_DIGITS
 from db.models.alarm import AlarmState
-from db.views.cells import FAINT, FINGERPRINT_DIGITS, Prose, Row, local, plain, short
+from db.views.cells import FAINT, Prose, Row, local, plain, short
 from db.views.columns import Column, fitted_table
 
 FLOOD_REMARK = "more alarms on the line than its limit: further ones joined this order"

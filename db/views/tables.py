@@ -1,24 +1,22 @@
 """Work orders and follow-ups as tables for a terminal, with times in the plant's time zone.
 
-The zone and the terminal's width may be given; else they are the settings' and the terminal's own.
+Their width is the terminal's own unless it is given.
 """
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 
-from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from db.codes import FINGERPRINT_DIGITS
 from db.models.alarm import RejectedStatus
 from db.models.follow_up import FollowUpStatus
 from db.models.order import StepStatus
-from db.settings import PlantSettings, settings_or_exit
 from db.views.cells import (
     CLEARED,
     DOUBT,
     FAINT,
-    FINGERPRINT_DIGITS,
     FLOOD,
     Row,
     faint,
@@ -32,9 +30,6 @@ from db.views.cells import (
     status_text,
 )
 from db.views.columns import Column, fitted_table
-from db.views.order import order_lines
-from db.views.standing import part_line
-from db.views.trace import trace_lines
 
 COUNT = "#"
 """The head of the column that says how often the faults of an order occurred."""
@@ -45,10 +40,9 @@ _COUNT_MARKS: dict[str, tuple[str, Callable[[Row], bool]]] = {
 """What stands beside the number of occurrences."""
 
 
-def orders_table(orders: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
+def orders_table(orders: Sequence[Row], zone: tzinfo, width: int | None = None) -> Table:
     """One line an order; what its marks mean stands below. How often the faults occurred has a column only
     when there is something to say of one beyond that it came once."""
-    zone = zone or settings_or_exit(PlantSettings).zone
     count = [Column(COUNT, _occurrences, rank=1)]
     columns = [
         Column("Order", _order),
@@ -67,11 +61,8 @@ def orders_table(orders: Sequence[Row], zone: tzinfo | None = None, width: int |
     return fitted_table(orders, columns, width, lambda heads: _legend(orders, heads))
 
 
-def follow_ups_table(
-    follow_ups: Sequence[Row], zone: tzinfo | None = None, width: int | None = None
-) -> Table:
+def follow_ups_table(follow_ups: Sequence[Row], zone: tzinfo, width: int | None = None) -> Table:
     """One row a missing fact. The status has a column only when one of them is not open."""
-    zone = zone or settings_or_exit(PlantSettings).zone
     status = [Column("Status", lambda f: status_text(f["status"]))]
     columns = [
         Column("Id", lambda f: Text(str(f["id"]), style="bold"), justify="right"),
@@ -87,9 +78,8 @@ def follow_ups_table(
     return fitted_table(follow_ups, columns, width)
 
 
-def rejected_table(rejected: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
+def rejected_table(rejected: Sequence[Row], zone: tzinfo, width: int | None = None) -> Table:
     """One row a stream entry that could not become an alarm. The status has a column when one is closed."""
-    zone = zone or settings_or_exit(PlantSettings).zone
     closed = [
         Column("Status", lambda r: status_text(r["status"])),
         Column("By", lambda r: short(r["closed_by"]), rank=3, least=8),
@@ -106,9 +96,8 @@ def rejected_table(rejected: Sequence[Row], zone: tzinfo | None = None, width: i
     return fitted_table(rejected, columns, width)
 
 
-def shelved_table(shelvings: Sequence[Row], zone: tzinfo | None = None, width: int | None = None) -> Table:
+def shelved_table(shelvings: Sequence[Row], zone: tzinfo, width: int | None = None) -> Table:
     """One row a shelving. How it ended has a column only when one of them has."""
-    zone = zone or settings_or_exit(PlantSettings).zone
     ended = [
         Column("Ended", lambda s: _moment(s["ended_at"], zone)),
         Column("Ended by", _ended_by, rank=3, least=8),
@@ -125,21 +114,6 @@ def shelved_table(shelvings: Sequence[Row], zone: tzinfo | None = None, width: i
         Column("Why", lambda s: plain(s["why"]), rank=5, least=14),
     ]
     return fitted_table(shelvings, columns, width)
-
-
-def order_view(order: Row, zone: tzinfo | None = None, width: int | None = None) -> RenderableType:
-    """One order whole, in sections."""
-    return order_lines(order, zone or settings_or_exit(PlantSettings).zone, width or Console().width)
-
-
-def trace_view(account: Row, zone: tzinfo | None = None) -> RenderableType:
-    """The attempts at one alarm, each turn by turn."""
-    return trace_lines(account, zone or settings_or_exit(PlantSettings).zone)
-
-
-def part_view(event: Row, order_id: str | None, zone: tzinfo | None = None) -> RenderableType:
-    """That an event is part of an order which another event opened."""
-    return part_line(event, order_id, zone or settings_or_exit(PlantSettings).zone)
 
 
 def _order(order: Row) -> Text:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from db.models import AgentRun, Alarm, OrderCounter, StandingAlarm, WorkOrder
 from db.models.alarm import AlarmState, AlarmStatus, RunOutcome
 from db.models.order import OrderStatus
-from db.queries.orders.books import books as own_books
+from db.queries.books import books as own_books
 from producers.events import AlarmEvent
 from tests.chaos.feeder import Identity
 

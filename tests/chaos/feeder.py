@@ -27,7 +27,6 @@ class Feeder:
     def __init__(self, broker_url: str, maker: Maker, rate: float) -> None:
         self.confirmed: dict[Identity, AlarmEvent] = {}
         self.longest_call_seconds = 0.0
-        self.refusals = 0
         self._url = broker_url
         self._maker = maker
         self._every_seconds = 1 / rate
@@ -90,7 +89,6 @@ class Feeder:
         try:
             publish(client, events)  # type: ignore[arg-type]
         except PublishError as error:
-            self.refusals += 1
             count = error.confirmed
         self.longest_call_seconds = max(self.longest_call_seconds, time.monotonic() - began)
         self.confirmed |= {(event.source, event.event_id): event for event in events[:count]}

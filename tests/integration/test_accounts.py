@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from db.errors import AmbiguousEvent, UnknownOrder
 from db.models import AgentRun
 from db.queries.alarms import lease, runs
+from db.queries.orders.accounts import accounts
 from db.session import Database
 from db.settings import PlantSettings
 from tests.endpoint import SECRET, Behaviour, Conversation, Endpoint, Message, Reply, good, good_calls, says
@@ -55,7 +56,7 @@ def endpoint() -> Iterator[Endpoint]:
 
 def account(database: Database, event_or_order: str) -> dict[str, Any]:
     with database.reading() as session:
-        return runs.accounts(session, event_or_order)
+        return accounts(session, event_or_order)
 
 
 def the_run(database: Database, order: dict[str, Any]) -> dict[str, Any]:
@@ -218,19 +219,19 @@ def test_accounts_are_found_by_order_and_by_event_with_every_attempt(database: D
         assert not runs.store_trace(session, alarm_id, 99, [])
     order_id = settled(database, alarm_id, claimed(database, alarm_id))
     with database.reading() as session:
-        told = runs.accounts(session, order_id.lower())
-        assert told == runs.accounts(session, "evt-1", "a")
+        told = accounts(session, order_id.lower())
+        assert told == accounts(session, "evt-1", "a")
         assert [(run["attempt"], run["outcome"]) for run in told["runs"]] == [
             (1, "given_back"),
             (2, "settled"),
         ]
         assert told["runs"][0]["trace"] == [{"kind": "reminder", "text": "\ufffd\ufffd 字"}]
-        assert runs.accounts(session, "evt-1", "b")["runs"] == []
+        assert accounts(session, "evt-1", "b")["runs"] == []
         with pytest.raises(AmbiguousEvent):
-            runs.accounts(session, "evt-1")
+            accounts(session, "evt-1")
         for unknown in (("WO-1", None), (order_id, "b")):
             with pytest.raises(UnknownOrder):
-                runs.accounts(session, *unknown)
+                accounts(session, *unknown)
 
 
 def test_a_run_is_read_without_its_account_unless_it_is_asked_for(database: Database) -> None:

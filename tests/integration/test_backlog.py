@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from db.models import Alarm
 from db.models.alarm import AlarmStatus
 from db.queries.alarms import dispatch
-from db.queries.alarms.clock import now
+from db.queries.clock import now
 from db.session import Database
 from tests.backlog import (
     MOST,

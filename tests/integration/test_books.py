@@ -12,7 +12,7 @@ from db.models.alarm import AlarmStatus, RejectedStatus, RejectReason
 from db.models.order import OrderStatus
 from db.models.standing import StandingStatus
 from db.queries.alarms.intake import Unreadable, accept
-from db.queries.orders.books import books, newest_alarm, oldest_open
+from db.queries.books import books, newest_alarm, oldest_open
 from db.session import Database
 from tests.support import NOW, accepted, an_alarm, claimed, settled
 

@@ -17,12 +17,13 @@ from db.models.alarm import RejectReason
 from db.queries.alarms.intake import KEPT_BYTES
 from db.session import Database
 from producers.events import AlarmEvent
-from producers.queue import NOT_A_TASK, STREAM, publish
+from producers.queue import STREAM, publish
 from producers.settings import BrokerSettings
 from tests import rubbish
 from tests.processes import celery_worker, environment, started
 from tests.support import eventually
 from worker.app import build_app
+from worker.line.entries import NOT_A_TASK
 from worker.settings import WorkerSettings
 from worker.tasks import queue_lists
 

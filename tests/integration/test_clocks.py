@@ -9,10 +9,10 @@ from db.errors import LeaseLost
 from db.models import Alarm, WorkOrder
 from db.models.alarm import AlarmStatus
 from db.queries.alarms.attempts import CLOCKS_DIFFER
-from db.queries.alarms.clock import now as database_now
 from db.queries.alarms.dispatch import outstanding, take_due
 from db.queries.alarms.lease import claim, fail, renew
 from db.queries.alarms.settle import settle
+from db.queries.clock import now as database_now
 from db.session import Database
 from tests.support import LEASE, NOW, ZONE, accepted, an_alarm, an_order, claimed, only_postgresql, settled
 
@@ -171,6 +171,6 @@ def test_on_a_server_the_clock_is_the_servers(database: Database, monkeypatch: p
         def now(cls, _zone: object = None) -> "Wrong":
             raise AssertionError("a machine's own clock was asked")
 
-    monkeypatch.setattr("db.queries.alarms.clock.datetime", Wrong)
+    monkeypatch.setattr("db.queries.clock.datetime", Wrong)
     with database.reading() as session:
         assert database_now(session).year >= 2026

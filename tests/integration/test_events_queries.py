@@ -9,7 +9,7 @@ from sqlalchemy import update
 from db.errors import AmbiguousEvent, NoOrderYet, UnknownOrder
 from db.models import Shelving
 from db.models.alarm import AlarmStatus
-from db.queries.alarms.runs import accounts
+from db.queries.orders.accounts import accounts
 from db.queries.orders.events import part_of_another
 from db.queries.orders.reading import show
 from db.session import Database

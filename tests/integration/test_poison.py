@@ -11,9 +11,10 @@ from typer.testing import CliRunner, Result
 
 from db.models import AgentRun, Alarm, WorkOrder
 from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.alarms import lease, runs
+from db.queries.alarms import lease
 from db.queries.alarms.dispatch import take_due
 from db.queries.alarms.poison import list_poison
+from db.queries.orders.accounts import accounts
 from db.session import Database
 from tests.endpoint import Endpoint
 from tests.line import Line, close_models
@@ -72,7 +73,7 @@ def test_after_three_failures_the_runbook_alone_tries_and_the_endpoint_hears_not
     assert (order["planner"], order["handover_reason"]) == expected
     assert [step["status"] for step in order["steps"]] == ["success", "not_found", "success", "success"]
     with plant.reading() as session:
-        [run] = runs.accounts(session, order["order_id"])["runs"]
+        [run] = accounts(session, order["order_id"])["runs"]
     assert (run["planner"], run["handover_reason"]) == expected
     handovers = [entry["reason"] for entry in run["trace"] if entry["kind"] == "handover"]
     assert handovers == ([] if requests else ["poison"])
@@ -155,7 +156,7 @@ def test_a_retry_gives_the_model_another_go_and_is_kept_in_the_history(database:
     assert held is not None
     assert (held.failures, held.is_poison, held.attempt) == (0, False, 6)
     with database.reading() as session:
-        [*_, kept, _run] = runs.accounts(session, alarm_event(database, rows[0]))["runs"]
+        [*_, kept, _run] = accounts(session, alarm_event(database, rows[0]))["runs"]
     assert (kept["attempt"], kept["owner"], kept["outcome"]) == (5, "张工", "given_back")
     assert kept["trace"][0]["outcome"].startswith("put back by 张工: its 4 failures")
     assert json.loads(call("list", "--json").output) == []

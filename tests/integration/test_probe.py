@@ -17,9 +17,9 @@ from db.session import Database
 from producers.queue import STREAM
 from tests.probing import stuck, stuck_at
 from tests.support import accepted, an_alarm, count, eventually
+from worker.commands.probing import TO_CLAIM, TO_DISPATCH, TO_INTAKE, ask
 from worker.line.dispatcher import Dispatcher
 from worker.line.intake import GROUP, Intake
-from worker.probe import TO_CLAIM, TO_DISPATCH, TO_INTAKE, ask
 from worker.tasks import QUEUE, queue_lists
 from worker.wiring import Line
 

@@ -12,7 +12,7 @@ from producers.queue import STREAM
 from tests.probing import stuck
 from tests.servers import ValkeyServer
 from tests.support import only_postgresql
-from worker.probe import ask
+from worker.commands.probing import ask
 
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

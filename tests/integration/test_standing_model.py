@@ -11,7 +11,7 @@ from sqlalchemy import select
 from db.errors import FaultHeld
 from db.models import Alarm, Flood, Shelving, StandingAlarm, WorkOrder
 from db.queries.alarms.intake import NewAlarm
-from db.queries.orders.books import books
+from db.queries.books import books
 from db.queries.orders.transitions import set_status
 from db.queries.standing import floods, shelved
 from db.rules import FloodLimit, Rules

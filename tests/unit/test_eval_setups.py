@@ -11,9 +11,10 @@ from tests.contexts import manual_of, part_of
 from tests.eval_models import as_read
 from tools.catalogue import text
 from tools.result import ManualFacts, ToolResult
+from worker.agent.graph import TOOLS
 from worker.agent.prompts import procedure, system_prompt
 from worker.cli import SetupKey
-from worker.eval.setups import SETUPS, TOOLS, in_prose, prose
+from worker.eval.setups import SETUPS, in_prose, prose
 
 STATUSES = ("success", "not_found", "unavailable", "invalid")
 

@@ -12,7 +12,7 @@ from celery import Celery
 from kombu.transport.redis import Transport
 
 from db.queries.alarms.intake import KEPT_BYTES
-from producers.queue import NOT_A_TASK, STREAM
+from producers.queue import STREAM
 from producers.settings import BrokerSettings
 from tests import rubbish
 from tests.sample_events import GOOD
@@ -20,6 +20,7 @@ from worker import tasks
 from worker.app import build_app
 from worker.broker import kombu_guard
 from worker.broker.kombu_guard import GuardedChannel
+from worker.line.entries import NOT_A_TASK
 from worker.process.seldom import Seldom
 from worker.settings import WorkerSettings
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.processes import environment
+from worker.process.celery_command import worker_command
 from worker.process.node_name import take
-from worker.process.supervisor import worker_command
 
 
 def test_the_first_worker_has_celerys_own_name_and_no_two_have_the_same(tmp_path: Path) -> None:

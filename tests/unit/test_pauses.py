@@ -9,7 +9,7 @@ import pytest
 from tests.contexts import a_context_without_sources
 from tools.context import AlarmContext
 from worker.agent.asking import FAILURES_UNTIL_REST, Asking, NoAnswerError
-from worker.agent.pauses import Pauses
+from worker.process.pauses import Pauses
 from worker.settings import AgentSettings
 
 MANY = 3 * FAILURES_UNTIL_REST
@@ -17,8 +17,8 @@ MANY = 3 * FAILURES_UNTIL_REST
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.agent.pauses.TICK_SECONDS", 0.02)
-    monkeypatch.setattr("worker.agent.pauses.LEAST_SECONDS", 1.0)
+    monkeypatch.setattr("worker.process.pauses.TICK_SECONDS", 0.02)
+    monkeypatch.setattr("worker.process.pauses.LEAST_SECONDS", 1.0)
 
 
 def stand_still(seconds: float) -> None:

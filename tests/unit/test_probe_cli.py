@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from worker import probe
 from worker.cli import app
-from worker.probe import TO_CLAIM, TO_DISPATCH, TO_INTAKE, Answer
+from worker.commands import probing as probe
+from worker.commands.probing import TO_CLAIM, TO_DISPATCH, TO_INTAKE, Answer
 
 LEGS = {TO_INTAKE: 12, TO_DISPATCH: 1085, TO_CLAIM: 27}
 WORKS = Answer("t", works=True, legs_ms=LEGS, total_ms=1124, claimed_by="host:7")

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from db.views.tables import order_view, orders_table, part_view, shelved_table
+from db.views.order import order_lines
+from db.views.standing import part_line
+from db.views.tables import orders_table, shelved_table
 from tests.unit.test_tables import NOW, SHANGHAI, WIDTHS, a_row, an_order, printed
 
 # NOW is 02:30 on 5 August in Shanghai.
@@ -59,7 +61,7 @@ def a_shelving(**overrides: Any) -> dict[str, Any]:
 
 def shown(order: dict[str, Any], width: int = 120) -> str:
     """The order on one line, so that no test depends on where a line is broken."""
-    return " ".join(" ".join(printed(order_view(order, SHANGHAI, width), width)).split())
+    return " ".join(" ".join(printed(order_lines(order, SHANGHAI, width), width)).split())
 
 
 def listed(*orders: dict[str, Any], width: int = 120) -> list[str]:
@@ -104,7 +106,7 @@ def test_a_flood_names_its_first_out_alarm_and_has_a_row_for_each_of_its_own() -
     assert "Repeats 820 times, 02:30 to 02:30, 40 alarms" in said
     assert "First out E101 供钉直轨 event evt-1 from 边缘盒 Its order WO-20260805-0001" in said
     assert "Began 2026-08-05 02:30:00 Ended not yet" in said
-    lines = printed(order_view(a_flooded_order(), SHANGHAI, 120), 120)
+    lines = printed(order_lines(a_flooded_order(), SHANGHAI, 120), 120)
     [row] = [" ".join(line.split()) for line in lines if "E012" in line]
     assert row == "老化房温控系统12号机组 E012 700 12 02:30:00 02:42:00 - 000000000000"
     ended = shown(an_order(flood=a_flood(ended_at=NOW + timedelta(hours=1))))
@@ -120,7 +122,7 @@ def test_rows_of_several_days_name_the_day() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_of_a_flood_is_wider_than_the_terminal_and_no_row_or_count_is_lost(width: int) -> None:
     order = a_flooded_order(repeat_of="WO-20260804-0003", cleared_at=NOW)
-    lines = printed(order_view(order, SHANGHAI, width), width)
+    lines = printed(order_lines(order, SHANGHAI, width), width)
     assert max(map(cell_len, lines)) <= width
     for number in range(1, 41):
         [row] = [line for line in lines if f" E{number:03} " in line]
@@ -194,7 +196,7 @@ def test_an_occurrence_says_what_it_is_and_of_which_order() -> None:
     }
 
     def said(event: dict[str, Any], order_id: str | None) -> str:
-        return " ".join(printed(part_view(event, order_id, SHANGHAI), 200))
+        return " ".join(printed(part_line(event, order_id, SHANGHAI), 200))
 
     line = "event evt-9 from plc-7, E101  供钉直轨, 2026-08-05 02:30:00, is"
     assert said(event, "WO-20260805-0001") == f"{line} an occurrence of WO-20260805-0001"
@@ -228,7 +230,7 @@ def test_text_from_outside_cannot_play_tricks_in_a_flood_or_a_shelving() -> None
     flood = a_flood(line_name=HOSTILE, first_out=first_out | {"order_id": None})
     rows = [a_row(equipment=HOSTILE, fault_code=HOSTILE), a_row()]
     views = [
-        order_view(an_order(flood=flood, alarms=rows, repeat_of=HOSTILE), SHANGHAI, 120),
+        order_lines(an_order(flood=flood, alarms=rows, repeat_of=HOSTILE), SHANGHAI, 120),
         shelved_table([a_shelving(equipment=HOSTILE, why=HOSTILE, shelved_by=HOSTILE)], SHANGHAI, 200),
     ]
     for view in views:

@@ -15,7 +15,8 @@ import typer
 
 from tests.processes import is_running
 from tests.support import eventually
-from worker.process import supervisor
+from worker.commands import run as supervisor
+from worker.process.celery_command import celery_command
 from worker.process.keeping import Child, StopSignals, ended_by, exit_code, keep_running
 from worker.process.owned import end_owned, start_owned
 
@@ -177,7 +178,7 @@ def test_celery_finds_this_application_from_a_folder_with_another_package_of_tha
 ) -> None:
     (tmp_path / "worker").mkdir()
     (tmp_path / "worker" / "__init__.py").write_text("raise SystemExit('the wrong package')")
-    command = supervisor.celery_command("report")
+    command = celery_command("report")
     report = subprocess.check_output(command, cwd=tmp_path, text=True, timeout=60)
     assert "task_default_queue: 'andon'" in report
 

@@ -10,7 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from db.views.cells import plain
-from db.views.tables import follow_ups_table, order_view, orders_table, rejected_table
+from db.views.order import order_lines
+from db.views.tables import follow_ups_table, orders_table, rejected_table
 
 NOW = datetime(2026, 8, 4, 18, 30, tzinfo=UTC)
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -128,7 +129,7 @@ def a_follow_up(**overrides: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_line_is_wider_than_the_terminal_and_no_order_id_is_cut(width: int) -> None:
     orders = [an_order(), an_order(line_name="A线", equipment="", assignee=None)]
-    for table in (orders_table(orders, SHANGHAI, width), order_view(orders[0], SHANGHAI, width)):
+    for table in (orders_table(orders, SHANGHAI, width), order_lines(orders[0], SHANGHAI, width)):
         lines = printed(table, width)
         assert max(map(cell_len, lines)) <= width
         assert any("WO-20260805-10001" in line for line in lines)
@@ -175,14 +176,14 @@ def test_a_wide_terminal_shows_everything() -> None:
 def test_times_are_the_plants() -> None:
     assert any("02:30" in line for line in printed(orders_table([an_order()], SHANGHAI, 80), 80))
     assert any("18:30" in line for line in printed(orders_table([an_order()], UTC, 80), 80))
-    view = "\n".join(printed(order_view(an_order(), SHANGHAI, 80), 80))
+    view = "\n".join(printed(order_lines(an_order(), SHANGHAI, 80), 80))
     assert "2026-08-05 02:30:00  Asia/Shanghai" in view
     assert "张伟 138  夜班 02:30-?" in view
 
 
 def test_the_view_tells_the_whole_order() -> None:
     order = an_order(planner="deepseek-chat", model_calls=3, input_tokens=4210, output_tokens=377)
-    view = "\n".join(printed(order_view(order, SHANGHAI, 120), 120))
+    view = "\n".join(printed(order_lines(order, SHANGHAI, 120), 120))
     for said in [
         "E205  sent as Ｅ２０５",
         "in the words of deepseek-chat",
@@ -200,7 +201,7 @@ def test_the_view_tells_the_whole_order() -> None:
 
 def test_an_order_with_nothing_in_it_has_no_empty_sections() -> None:
     nothing: dict[str, Any] = {"actions": [], "causes": [], "safety": [], "parts": [], "follow_ups": []}
-    view = "\n".join(printed(order_view(an_order(shift=None, **nothing), SHANGHAI, 80), 80))
+    view = "\n".join(printed(order_lines(an_order(shift=None, **nothing), SHANGHAI, 80), 80))
     assert not re.search("Actions|Causes|Safety|Parts|Follow-ups", view)
     assert "Diagnosis" in view
 
@@ -234,7 +235,7 @@ def test_text_from_outside_cannot_play_tricks_on_the_terminal(trick: str) -> Non
     }
     views = [
         orders_table([order], SHANGHAI, 120),
-        order_view(order, SHANGHAI, 120),
+        order_lines(order, SHANGHAI, 120),
         follow_ups_table([follow_up], SHANGHAI, 120),
         rejected_table([rejected | {"detail": hostile}], SHANGHAI, 120),
     ]

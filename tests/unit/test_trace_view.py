@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from rich.cells import cell_len
 
-from db.views.tables import trace_view
+from db.views.trace import trace_lines
 from tests.unit.test_tables import NOW, SHANGHAI, WIDTHS, printed
 from tools.trace import Trace
 
@@ -54,13 +54,13 @@ def a_trace(text: str) -> Trace:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("text", [LONG, TRICKY, "x" * 3_000, ""])
 def test_no_line_is_wider_than_the_terminal_and_nothing_plays_tricks(width: int, text: str) -> None:
-    lines = printed(trace_view(an_account(a_trace(text).entries()), SHANGHAI), width)
+    lines = printed(trace_lines(an_account(a_trace(text).entries()), SHANGHAI), width)
     assert max(map(cell_len, lines)) <= width
     assert not set("\x1b\u202e\x00\r") & set("".join(lines))
 
 
 def test_every_word_of_a_chinese_sentence_is_there_and_lines_are_filled() -> None:
-    lines = printed(trace_view(an_account(a_trace(LONG).entries()), SHANGHAI), 80)
+    lines = printed(trace_lines(an_account(a_trace(LONG).entries()), SHANGHAI), 80)
     assert "".join(line.strip() for line in lines).replace(" ", "").count(LONG.replace(" ", "")) >= 4
     full = [line for line in lines if "通讯线" in line]
     assert sum(cell_len(line.rstrip()) > 70 for line in full) > len(full) * 0.8
@@ -69,7 +69,7 @@ def test_every_word_of_a_chinese_sentence_is_there_and_lines_are_filled() -> Non
 def test_turns_are_counted_and_cuts_are_told() -> None:
     trace = a_trace("字")
     trace.model("runbook", None, AIMessage("长" * 9_000))
-    shown = " ".join(" ".join(printed(trace_view(an_account(trace.entries()), SHANGHAI), 120)).split())
+    shown = " ".join(" ".join(printed(trace_lines(an_account(trace.entries()), SHANGHAI), 120)).split())
     assert all(f"turn {n}" in shown for n in (1, 2, 3, 4))
     assert "7,667 more characters were cut" in shown
     assert "3 model calls, 12,345 tokens in, 67 out" in shown
@@ -78,7 +78,7 @@ def test_turns_are_counted_and_cuts_are_told() -> None:
 
 def test_entries_that_are_left_out_and_kinds_of_a_later_version_are_shown() -> None:
     entries = [{"kind": "left_out", "entries": 12}, {"kind": "something new", "at": 1.0, "x": "字"}]
-    shown = " ".join(" ".join(printed(trace_view(an_account(entries), SHANGHAI), 120)).split())
+    shown = " ".join(" ".join(printed(trace_lines(an_account(entries), SHANGHAI), 120)).split())
     assert "12 entries are left out" in shown
     assert "something new" in shown
 
@@ -88,4 +88,4 @@ def test_entries_that_are_left_out_and_kinds_of_a_later_version_are_shown() -> N
 def test_no_text_makes_it_fail(text: str, result: str) -> None:
     trace = a_trace(text)
     trace.tool(text, {text: result}, result, "source", result)
-    printed(trace_view(an_account(trace.entries(), error=text or None), SHANGHAI), 80)
+    printed(trace_lines(an_account(trace.entries(), error=text or None), SHANGHAI), 80)

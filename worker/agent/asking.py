@@ -12,7 +12,7 @@ from pybreaker import STATE_HALF_OPEN, CircuitBreaker, CircuitBreakerError, Circ
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_exponential_jitter
 
 from tools.context import AlarmContext, RunState
-from worker.agent.pauses import Pauses
+from worker.process.pauses import Pauses
 from worker.settings import AgentSettings
 
 logger = logging.getLogger(__name__)

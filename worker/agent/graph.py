@@ -5,6 +5,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
+from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 
 from db.settings import Language
@@ -25,10 +26,13 @@ RECURSION_LIMIT = 2_000
 and the runbook asks for eight parts in one. There if that is wrong."""
 
 
+TOOLS: list[BaseTool] = [search_manual, query_shift, query_spare_parts, generate_work_order]
+
+
 def build_agent(model: BaseChatModel, settings: AgentSettings, language: Language) -> Agent:
     return create_agent(
         model,
-        tools=[search_manual, query_shift, query_spare_parts, generate_work_order],
+        tools=TOOLS,
         system_prompt=system_prompt(language),
         context_schema=AlarmContext,
         middleware=[

@@ -15,8 +15,9 @@ from redis.exceptions import RedisError, ResponseError
 
 from db.queries.alarms.intake import KEPT_BYTES
 from producers.checks import shown
-from producers.queue import NOT_A_TASK, STREAM
+from producers.queue import STREAM
 from worker.broker import hints
+from worker.line.entries import NOT_A_TASK
 from worker.process.seldom import Seldom
 from worker.tasks import QUEUE, queue_lists
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from db.commands import terminal
+from db import terminal
 from db.settings import PlantSettings, settings_or_exit
+from worker.process.celery_command import worker_command
 from worker.process.embedded import EmbeddedServerError, EmbeddedValkey
 from worker.process.keeping import StopSignals, ended_by
 from worker.process.owned import end_owned, start_owned
-from worker.process.supervisor import worker_command
 from worker.settings import AgentSettings, WorkerSettings
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _wait_for_orders(
     log: Path,
 ) -> int:
     """Until each alarm has its work order; how many orders these are."""
-    from db.queries.orders.books import books
+    from db.queries.books import books
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     deadline = time.monotonic() + DEADLINE_SECONDS
@@ -174,13 +174,14 @@ def _show(console: Console, database: "Database") -> None:
     from db.queries.orders.reading import list_orders
     from db.views.tables import follow_ups_table, orders_table
 
+    zone = terminal.zone()
     with database.reading() as session:
         orders: list[dict[str, Any]] = list_orders(session)
         follow_ups: list[dict[str, Any]] = list_follow_ups(session, open_only=True)
     console.print("\nWork orders")
-    console.print(orders_table(orders))
+    console.print(orders_table(orders, zone))
     console.print("\nOpen follow-ups: what was not found, for a person to supply")
-    console.print(follow_ups_table(follow_ups))
+    console.print(follow_ups_table(follow_ups, zone))
 
 
 def _print_commands(console: Console, folder: Path) -> None:

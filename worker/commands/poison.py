@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -21,12 +21,10 @@ app = typer.Typer(
 @app.command("list")
 def list_(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many, the worst.")] = 50,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")
-    ] = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """List the alarms that are set aside, the worst first, and what went wrong last."""
-    from db.queries.alarms import clock
+    from db.queries import clock
     from db.queries.alarms.poison import list_poison
 
     zone = terminal.zone()
@@ -54,7 +52,7 @@ def retry(
 
     For when the cause is gone: a bug is mended, a plant's data are put right. All are put back, or none.
     """
-    from db.queries.alarms import clock
+    from db.queries import clock
     from db.queries.alarms.poison import retry_poison
 
     who = terminal.required(by, "--by")

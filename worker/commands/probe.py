@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 if TYPE_CHECKING:
-    from worker.probe import Answer
+    from worker.commands.probing import Answer
 
 
 def probe(
@@ -35,7 +35,7 @@ def probe(
     """
     from db.settings import settings_or_exit
     from producers.settings import BrokerSettings, redacted
-    from worker import probe as line
+    from worker.commands import probing as line
 
     url = settings_or_exit(BrokerSettings).broker_url
     name = terminal.words(worker, "--worker")

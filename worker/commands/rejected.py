@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 if TYPE_CHECKING:
     from db.session import Database
@@ -18,7 +18,6 @@ REASON_WORDS = "no_event_field, too_large, not_utf8, not_json, invalid, id_reuse
 
 app = typer.Typer(help="Stream entries that could not be read as alarms.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 Id = Annotated[int, typer.Argument(metavar="ID", help="As `rejected list` shows it.")]
 Ids = Annotated[list[int] | None, typer.Argument(metavar="ID", help="As `rejected list` shows them.")]
 AllOpen = Annotated[bool, typer.Option("--all-open", help="All that are open now, instead of named ones.")]
@@ -31,7 +30,7 @@ def list_(
     all_: Annotated[bool, typer.Option("--all", help="Those that were retried or dropped as well.")] = False,
     reason: Reason = None,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many, the newest.")] = 50,
-    as_json: AsJson = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """List what was rejected and why, the newest first; without --all what nobody has dealt with yet."""
     from db.queries.alarms.rejected import count_rejected, list_rejected
@@ -61,7 +60,7 @@ def list_(
 
 
 @app.command()
-def show(rejected_id: Id, as_json: AsJson = False) -> None:
+def show(rejected_id: Id, as_json: terminal.AsJson = False) -> None:
     """Show one rejected entry with what was sent, of which the first 64 KiB are kept."""
     from db.queries.alarms.rejected import show_rejected
 
@@ -87,7 +86,7 @@ def retry(by: By, ids: Ids = None, all_open: AllOpen = False, reason: Reason = N
     from db.settings import settings_or_exit
     from producers.queue import connect
     from producers.settings import BrokerSettings
-    from worker.line import retry as again
+    from worker.line import push_again as again
 
     who = terminal.required(by, "--by")
     url = settings_or_exit(BrokerSettings).broker_url
@@ -144,7 +143,7 @@ def _each(numbers: Iterable[int], work: Callable[[int], str], named: bool, done:
     from redis import RedisError
 
     from db.errors import DatabaseError
-    from worker.line.retry import CannotRetry
+    from worker.line.push_again import CannotRetry
     from worker.process.backoff import brief
 
     succeeded = refused = 0

@@ -1,25 +1,23 @@
 """The command `alarm-worker status`: whether every alarm is accounted for, and what waits where."""
 
 from contextlib import closing
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from db.commands import terminal
+from db import terminal
 
 
 def status(
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")
-    ] = False,
+    as_json: terminal.AsJson = False,
 ) -> None:
     """Show where every alarm is, and whether all are accounted for.
 
     The books balance when each active alarm has opened an order, is attached to one, is shelved, or is still
     on its way. When they do not, what is wrong is said, and the exit code is 1.
     """
-    from db.queries.alarms import clock
-    from db.queries.orders.books import books, newest_alarm, oldest_open
+    from db.queries import clock
+    from db.queries.books import books, newest_alarm, oldest_open
     from db.settings import settings_or_exit
     from producers.settings import BrokerSettings
 

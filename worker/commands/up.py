@@ -18,14 +18,14 @@ from redis import ConnectionError as BrokerConnectionError
 from redis import TimeoutError as BrokerTimeoutError
 from rich.console import Console
 
-from db.commands import terminal
+from db import terminal
 from db.settings import DatabaseSettings, PlantSettings, settings_or_exit
 from producers.settings import BrokerSettings, redacted
 from worker.process.backoff import brief
+from worker.process.celery_command import KILL_MARGIN_SECONDS, celery_command, worker_command
 from worker.process.embedded import EmbeddedServerError, EmbeddedValkey
 from worker.process.keeping import Child, StopSignals, keep_running
 from worker.process.owned import start_owned
-from worker.process.supervisor import KILL_MARGIN_SECONDS, celery_command, worker_command
 from worker.settings import AgentSettings, WorkerSettings
 
 if TYPE_CHECKING:

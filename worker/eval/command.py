@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from db.commands.terminal import MISUSED, fail, print_json, terminal
 from db.settings import PlantSettings, settings_or_exit
+from db.terminal import MISUSED, fail, print_json, terminal
 from worker.settings import AgentSettings
 
 STOPPED = 130

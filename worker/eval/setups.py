@@ -15,20 +15,15 @@ from pydantic import SecretStr
 from db.settings import Language
 from tools.catalogue import listed
 from tools.context import AlarmContext
-from tools.generate_work_order import generate_work_order
-from tools.query_shift import query_shift
-from tools.query_spare_parts import query_spare_parts
 from tools.result import ManualFacts, ManualItem, ToolResult
-from tools.search_manual import search_manual
 from worker.agent.endpoint import Address, bounded
-from worker.agent.graph import Agent, build_agent
+from worker.agent.graph import TOOLS, Agent, build_agent
 from worker.agent.models import chat_model
 from worker.agent.prompts import procedure, system_prompt
 from worker.settings import AgentSettings
 
 MAX_ANSWER_BYTES = 20_000_000
 """Of the plain ones, so that an answer without end does not fill the memory."""
-TOOLS: list[BaseTool] = [search_manual, query_shift, query_spare_parts, generate_work_order]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from redis import Redis, RedisError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from db.queries.alarms import clock, dispatch, lease, probes
+from db.queries import clock
+from db.queries.alarms import dispatch, lease, probes
 from db.queries.alarms.dispatch import DueAlarm
 from db.session import Database
 from producers.queue import connect

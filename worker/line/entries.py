@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 from db.models.alarm import RejectReason
 from db.queries.alarms.intake import NewAlarm, Unreadable
 from producers.events import AlarmEvent, UnreadableEvent
-from producers.queue import FIELD, NOT_A_TASK
+from producers.queue import FIELD
 
 PROBE = "probe"
 """The field that `alarm-worker probe` puts its token into."""
+NOT_A_TASK = "not_a_task"
+"""That which a worker puts what it found on Celery's own list into, when it is none of our tasks."""
 
 _EVENT, _PROBE, _NOT_A_TASK = FIELD.encode(), PROBE.encode(), NOT_A_TASK.encode()
 _PUSH_IT = f"push it as XADD <stream> * {FIELD} '<json>'"

@@ -12,9 +12,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.errors import LeaseLost
 from db.models.order import RUNBOOK
 from db.queries import plant
-from db.queries.alarms import lease, runs
-from db.queries.alarms.clock import now
+from db.queries.alarms import lease, probes, runs
 from db.queries.alarms.lease import ClaimedAlarm
+from db.queries.clock import now
 from db.settings import PlantSettings
 from tools.context import AlarmContext
 from tools.redaction import Redactor
@@ -54,6 +54,11 @@ class Handler:
     @property
     def running(self) -> int:
         return len(self._runs)
+
+    async def claim_probe(self, token: str) -> str:
+        """Takes a probe the way of an alarm's claim; what became of it."""
+        claimed = await self._sources.write(lambda session: probes.claim(session, token, self._owner))
+        return "claimed" if claimed else "skipped: it is claimed, or nobody waits for it"
 
     async def handle(self, alarm_id: int) -> str:
         """What became of it, in a few words for the log. Faults of the database are the caller's."""

@@ -12,8 +12,9 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from db.models.alarm import RejectReason
-from db.queries.alarms import clock, probes
+from db.queries import clock
 from db.queries.alarms import intake as rows
+from db.queries.alarms import probes
 from db.queries.alarms.intake import Unreadable
 from db.queries.standing import floods, shelved
 from db.rules import DEFAULT_RULES, Rules

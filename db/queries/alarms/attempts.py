@@ -3,7 +3,7 @@
 import random
 from datetime import datetime, timedelta
 
-from sqlalchemy import Case, ColumnElement, and_, case, func, literal, or_, text
+from sqlalchemy import Case, ColumnElement, and_, case, literal, or_, text
 
 from db.models import Alarm
 from db.models.alarm import OPEN_IN_SQL, AlarmStatus
@@ -21,12 +21,10 @@ it must not meet the same others each time."""
 
 STILL_OPEN = text(f"alarm.status in {OPEN_IN_SQL}")
 
-urgency: ColumnElement[int] = func.coalesce(Alarm.urgency, Alarm.severity)
-"""How severe an alarm is with all that it leads."""
-
 
 def wait(failures: int, lapsed: bool = False) -> timedelta:
-    """Until the next attempt, after so many failures. At first the lease was a lapse's wait."""
+    """Until the next attempt, after so many failures. A lapse has taken its lease's time,
+    which is wait enough at first."""
     if failures <= POISON_AFTER:
         return timedelta() if lapsed else _longest(failures)
     return _longest(failures) * random.uniform(1 / (1 + _SPREAD), 1)

@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Alarm
-from db.models.alarm import AlarmStatus, RunOutcome
+from db.models.alarm import URGENCY, AlarmStatus, RunOutcome
 from db.queries.alarms import lease
-from db.queries.alarms.attempts import CLOCKS_DIFFER, STILL_OPEN, due, urgency
+from db.queries.alarms.attempts import CLOCKS_DIFFER, STILL_OPEN, due
 from db.queries.rows import changed
 
 _TURN = 0x7475726E
@@ -45,7 +45,7 @@ def look_ahead(session: Session, room: int, now: datetime, redispatch_after: tim
         return []
     lapsed = and_(Alarm.status == AlarmStatus.RUNNING, Alarm.lease_until <= now)
     query = select(Alarm.id).where(STILL_OPEN, or_(_to_be_sent(now, redispatch_after), lapsed))
-    return list(session.scalars(query.order_by(urgency.desc(), Alarm.id).limit(room)))
+    return list(session.scalars(query.order_by(URGENCY.desc(), Alarm.id).limit(room)))
 
 
 def take_due(
@@ -65,9 +65,9 @@ def take_due(
     if room < 1:
         return []
     query = (
-        select(Alarm.id, Alarm.line_name, Alarm.fault_code, Alarm.event_id, urgency)
+        select(Alarm.id, Alarm.line_name, Alarm.fault_code, Alarm.event_id, URGENCY)
         .where(STILL_OPEN if among is None else Alarm.id.in_(among), _to_be_sent(now, redispatch_after))
-        .order_by(urgency.desc(), Alarm.id)
+        .order_by(URGENCY.desc(), Alarm.id)
         .limit(room)
         # Rows that refer to the alarm may be written meanwhile: its occurrences.
         .with_for_update(skip_locked=True, key_share=True)

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, and_, case, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import AgentRun, Alarm
-from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.alarms.attempts import POISON_AFTER, at_rest, due, urgency, wait
+from db.models.alarm import URGENCY, AlarmStatus, RunOutcome
+from db.queries.alarms.attempts import POISON_AFTER, at_rest, due, wait
 from db.queries.rows import changed, fitted
 
 
@@ -40,7 +40,7 @@ class ClaimedAlarm:
 
 
 _FACTS = [
-    urgency if name == "severity" else getattr(Alarm, name) for name in ClaimedAlarm.__dataclass_fields__
+    URGENCY if name == "severity" else getattr(Alarm, name) for name in ClaimedAlarm.__dataclass_fields__
 ]
 
 

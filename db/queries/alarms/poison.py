@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from db.errors import NotPoison, UnknownAlarm
 from db.models import AgentRun, Alarm
-from db.models.alarm import AlarmStatus, RunOutcome
-from db.queries.alarms.attempts import POISON_AFTER, STILL_OPEN, urgency
+from db.models.alarm import URGENCY, AlarmStatus, RunOutcome
+from db.queries.alarms.attempts import POISON_AFTER, STILL_OPEN
 from db.queries.rows import changed, fitted
 from db.queries.shape import can_be_id, fields
 
@@ -39,9 +39,9 @@ def list_poison(session: Session, limit: int | None = None) -> list[dict[str, An
         .scalar_subquery()
     )
     query = (
-        select(Alarm, urgency, last_error)
+        select(Alarm, URGENCY, last_error)
         .where(STILL_OPEN, Alarm.failures >= POISON_AFTER)
-        .order_by(urgency.desc(), Alarm.id)
+        .order_by(URGENCY.desc(), Alarm.id)
         .limit(limit)
     )
     return [

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from db.models import Alarm, Probe
 from db.models.alarm import AlarmStatus
-from db.queries.alarms import clock
+from db.queries import clock
 from db.queries.alarms.attempts import CLOCKS_DIFFER
 from db.queries.rows import changed, fitted, insert
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import select, text, update
 from sqlalchemy.orm import Session
 
 from db.errors import LeaseLost
@@ -21,7 +21,7 @@ from db.models import (
     WorkOrderPart,
     follow_up_order,
 )
-from db.models.alarm import AlarmStatus, RunOutcome
+from db.models.alarm import URGENCY, AlarmStatus, RunOutcome
 from db.models.follow_up import FollowUpKind, FollowUpStatus
 from db.models.order import OrderStatus, StepName, StepStatus
 from db.queries.alarms.lease import end_run, held
@@ -113,7 +113,7 @@ def settle(
             Alarm.equipment,
             Alarm.code_key.label("fault_code"),
             Alarm.fault_code.label("native_code"),
-            func.coalesce(Alarm.urgency, Alarm.severity).label("severity"),
+            URGENCY.label("severity"),
             Alarm.occurred_at,
         )
         .execution_options(synchronize_session=False)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from db.models import Alarm, StatusChange, WorkOrder
+from db.models.alarm import URGENCY
 from db.queries.rows import fitted
 from db.queries.standing.arrivals import Arrival
 from db.rules import Rules
@@ -19,7 +20,7 @@ def raise_urgency(session: Session, worse: Mapping[int, Arrival], now: datetime,
     for leader_id, alarm in sorted(worse.items()):
         leader = (
             update(Alarm)
-            .where(Alarm.id == leader_id, func.coalesce(Alarm.urgency, Alarm.severity) < alarm.severity)
+            .where(Alarm.id == leader_id, alarm.severity > URGENCY)
             .values(urgency=alarm.severity)
             .returning(Alarm.work_order_id)
             .execution_options(synchronize_session=False)

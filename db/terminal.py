@@ -1,4 +1,4 @@
-"""What the database's commands share: arguments checked, the database opened, and errors said in one line."""
+"""What all commands share: arguments checked, the database opened, and errors said in one line."""
 
 import importlib.util
 import io
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
     from db.session import Database
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are ISO 8601 with their offset.")]
 
 WRONG = 1
 """Exit code: the command was understood and could not be carried out."""

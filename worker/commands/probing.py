@@ -11,12 +11,13 @@ from uuid import uuid4
 from redis import Redis, RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from db.queries.alarms import clock, probes
+from db.queries import clock
+from db.queries.alarms import probes
 from db.queries.alarms.probes import Stamps
 from db.session import Database
 from producers.queue import STREAM, connect
 from worker.line.entries import PROBE
-from worker.line.intake import GROUP
+from worker.line.intake import DEAD_READER_SECONDS, GROUP
 from worker.process.backoff import brief
 from worker.tasks import QUEUE
 
@@ -33,7 +34,7 @@ BEFORE_INTAKE = {
     "behind": "an intake is taking in what was pushed before it, {entries} entries by now: it is behind, "
     "not dead",
     "unstored": "the reader {reader} was given it and has not stored it; its log says whether the database "
-    "is away or locked, and if that worker is gone, another takes over what it was given after 30 s",
+    "is away or locked, and if that worker is gone, another takes over what it was given after {seconds:g} s",
     "gone": "it was taken off the stream and is not in this database; the workers have another DATABASE_URL, "
     "or are of a version that knows no probes (then `alarm-worker rejected list` shows it)",
 }
@@ -184,7 +185,9 @@ def _before_intake(answer: Answer, broker: Redis, entry_id: bytes, delivered: An
     now = _delivered(broker)
     given: Any = now is not None and broker.xpending_range(STREAM, GROUP, entry_id, entry_id, 1)
     if given:
-        return BEFORE_INTAKE["unstored"].format(reader=given[0]["consumer"].decode())
+        return BEFORE_INTAKE["unstored"].format(
+            reader=given[0]["consumer"].decode(), seconds=DEAD_READER_SECONDS
+        )
     if now in (None, delivered):
         return BEFORE_INTAKE["unread"]
     answer.busy = True
