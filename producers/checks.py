@@ -54,10 +54,10 @@ def moment(value: Any) -> datetime:
         except ValueError:
             value = None
     if not isinstance(value, datetime):
-        wants = "wants a date and time in ISO 8601, such as 2026-08-04T02:30:00+08:00"
+        wants = "wants a date and time in ISO 8601, such as 2026-08-04T10:30:00+08:00"
         raise PydanticCustomError("moment", wants)
     if value.utcoffset() is None:
-        wants = "wants its offset from UTC too, such as 2026-08-04T02:30:00+08:00"
+        wants = "wants its offset from UTC too, such as 2026-08-04T10:30:00+08:00"
         raise PydanticCustomError("naive", wants)
     try:
         in_utc = value.astimezone(UTC)

@@ -109,7 +109,7 @@ def _run(work: Callable[["Sender"], None], given: int, how: How, make: bool) -> 
     sent = Sent(broker, how.spool or "", Counts(0, 0, given))
 
     def say(what: str) -> None:
-        typer.echo(f"{broker}: {what}", err=True)
+        sys.stderr.write(f"{broker}: {what}\n")  # which a bar that is drawn at the moment makes room for
 
     with connect(url) as client, ExitStack() as opened:
         try:

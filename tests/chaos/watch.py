@@ -33,14 +33,14 @@ class Watch:
         """The alarms that have one of these statuses, and the number of their last attempt."""
         query = select(Alarm.id, Alarm.attempt).where(Alarm.status.in_(statuses))
         rows = self._ask(lambda session: session.execute(query).all())
-        return dict(row.tuple() for row in rows or ())
+        return dict(rows or ())
 
     def running(self, owner_ends_with: str = "") -> dict[int, int]:
         query = select(Alarm.id, Alarm.attempt).where(
             Alarm.status == AlarmStatus.RUNNING, Alarm.lease_owner.endswith(owner_ends_with, autoescape=True)
         )
         rows = self._ask(lambda session: session.execute(query).all())
-        return dict(row.tuple() for row in rows or ())
+        return dict(rows or ())
 
     def failures_of_running(self) -> list[int]:
         query = select(Alarm.failures).where(Alarm.status == AlarmStatus.RUNNING)
@@ -84,7 +84,7 @@ class Watch:
         """How many of these alarms have an order of their own."""
         query = select(Alarm.source, Alarm.event_id).where(Alarm.work_order_id.is_not(None))
         rows = self._ask(lambda session: session.execute(query).all())
-        return len({row.tuple() for row in rows or ()} & set(identities))
+        return len({(source, event_id) for source, event_id in rows or ()} & set(identities))
 
     def rejected(self) -> tuple[set[str], set[str]]:
         """The stream entries that were rejected, and the digests of what was in them."""

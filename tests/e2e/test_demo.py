@@ -12,6 +12,7 @@ import psutil
 import pytest
 from sqlalchemy import select
 
+from db.migrate import upgrade
 from db.models import Alarm, WorkOrder
 from db.session import Database
 from tests.processes import BIN, environment
@@ -71,7 +72,7 @@ def test_it_shows_the_alarms_as_orders_and_what_is_missing_and_leaves_nothing_ru
     assert "交互屏组装A线" in output
     assert "query_shift" in output, "the line without a roster has no follow-up"
     file = tmp_path / "var/demo/andon.db"
-    assert f"export DATABASE_URL=sqlite:///{file}" in output
+    assert f"\n  DATABASE_URL=sqlite:///{file} " in output
     assert left_running(tmp_path) == []
     database = Database(f"sqlite:///{file}")
     try:
@@ -107,6 +108,21 @@ def test_a_second_demo_in_the_same_folder_is_refused_and_the_first_one_undisturb
         assert f"in use by process {first.pid}" in output
         assert "12/12" in end_of(first)
     assert first.returncode == 0
+
+
+def test_a_database_that_somebody_else_has_open_is_not_taken_from_under_him(tmp_path: Path) -> None:
+    file = tmp_path / "var/demo/andon.db"
+    file.parent.mkdir(parents=True)
+    database = Database(f"sqlite:///{file}")
+    upgrade(database)
+    with database.reading() as session:
+        session.scalars(select(Alarm)).all()
+    with demo(tmp_path) as process:
+        output = end_of(process)
+    assert process.returncode == 1
+    assert "is open in another process" in " ".join(output.split())
+    assert file.exists()
+    database.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")

@@ -206,14 +206,15 @@ def test_a_flood_of_a_backlog_lasts_a_window_from_its_beginning(database: Databa
     assert ended(database, 10) == 1
 
 
-def test_without_a_limit_a_flood_lasts_as_long_as_its_order(database: Database) -> None:
+def test_without_a_limit_a_flood_ends_and_its_order_stays(database: Database) -> None:
     alarms = a_flood(database)
-    assert ended(database, 1000, Rules()) == 0
+    assert ended(database, 1, Rules()) == 1
+    assert ended(database, 1, Rules()) == 0
+    assert floods_in(database)[0].ended_at == minutes(1)
+    assert the_standing(database, "A5").leader_id == alarm_row(database, alarms[3]).id
     alone = fault("B1", 1)
     take_in(database, alone)
     assert places(database, alone) == [LEADS]
-    move(database, ordered(database, alarms[3]), "Cancelled")
-    assert floods_in(database)[0].ended_at is not None
 
 
 def test_an_order_of_a_flood_that_is_taken_up_again_has_its_faults_and_no_flood(database: Database) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shlex
+import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -82,11 +83,28 @@ def _valkey(folder: Path) -> Iterator[EmbeddedValkey]:
     valkey = EmbeddedValkey(folder / "valkey")
     try:
         valkey.take()  # a demo that still runs must not lose its folder
+        _refuse_if_open(folder / "andon.db")
         _wipe(folder)
         valkey.start()
         yield valkey
     finally:
         valkey.stop()
+
+
+def _refuse_if_open(file: Path) -> None:
+    """Whoever has the file open would go on writing into one that is nowhere any more."""
+    if not file.exists():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(file, timeout=0)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")  # only who is alone with it may do that
+    except sqlite3.OperationalError:
+        raise DemoError(
+            f"{file} is open in another process, which was given it as DATABASE_URL; end that one first, "
+            "since each demo begins with an empty database"
+        ) from None
+    except sqlite3.DatabaseError:
+        return  # it is none
 
 
 def _wipe(folder: Path) -> None:
@@ -185,10 +203,11 @@ def _show(console: Console, database: "Database") -> None:
 
 
 def _print_commands(console: Console, folder: Path) -> None:
+    # Not exported: the next demo begins with an empty database, which is no place for a plant's own alarms.
+    look = f"DATABASE_URL={shlex.quote(_url(folder))} {terminal.program('work-orders')}"
     for line in (
-        f"export DATABASE_URL={shlex.quote(_url(folder))}",
-        f"{terminal.program('work-orders')} list",
-        f"{terminal.program('work-orders')} follow-ups list --open",
+        f"{look} list",
+        f"{look} follow-ups list --open",
         f"less {shlex.quote(str(folder / 'worker.log'))}",
     ):
         console.print(f"  {line}", soft_wrap=True)

@@ -166,7 +166,9 @@ class Intake:
         with self._database.writing() as session:
             done = rows.accept(session, readable, unreadable, clock.now(session), self._rules)
         if done.new or done.rejected:
-            logger.info("took in %d alarms, %d repeated, %d rejected", done.new, done.repeated, done.rejected)
+            logger.info(
+                "took in %d alarms, %d sent again, %d rejected", done.new, done.repeated, done.rejected
+            )
         if done.new:
             self._on_new()
 

@@ -47,15 +47,14 @@ def leader_for(session: Session, alarm: Arrival, now: datetime, rules: Rules) ->
 
 def any_over(session: Session, now: datetime, rules: Rules) -> bool:
     """Whether `end` would end any."""
-    return bool(rules.flood_limit and _over(session, now, rules.flood_limit))
+    return bool(_over(session, now, rules.flood_limit))
 
 
 def end(session: Session, now: datetime, rules: Rules) -> int:
     """End the floods of the lines that are no longer above the limit, a window after their beginning at the
-    earliest: a backlog's alarms were raised long before. How many it were. Without a limit they last as long
-    as their orders."""
+    earliest: a backlog's alarms were raised long before. Without a limit all end. How many it were."""
     limit = rules.flood_limit
-    if limit is None or not (floods := _over(session, now, limit)):
+    if not (floods := _over(session, now, limit)):
         return 0
     lock_lines(session, [line_name for _, line_name in floods])
     over = [flood_id for flood_id, _ in _over(session, now, limit)]
@@ -64,8 +63,10 @@ def end(session: Session, now: datetime, rules: Rules) -> int:
     )
 
 
-def _over(session: Session, now: datetime, limit: FloodLimit) -> list[tuple[int, str]]:
-    begun = Flood.ended_at.is_(None), Flood.started_at <= now - limit.window
+def _over(session: Session, now: datetime, limit: FloodLimit | None) -> list[tuple[int, str]]:
+    lasting = select(Flood.id, Flood.line_name).where(Flood.ended_at.is_(None))
+    if limit is None:
+        return [(flood_id, line_name) for flood_id, line_name in session.execute(lasting)]
     recent = (
         select(func.count())
         .where(
@@ -75,8 +76,8 @@ def _over(session: Session, now: datetime, limit: FloodLimit) -> list[tuple[int,
         )
         .scalar_subquery()
     )
-    rows = session.execute(select(Flood.id, Flood.line_name).where(*begun, recent < limit.alarms))
-    return [(flood_id, line_name) for flood_id, line_name in rows]
+    over = lasting.where(Flood.started_at <= now - limit.window, recent < limit.alarms)
+    return [(flood_id, line_name) for flood_id, line_name in session.execute(over)]
 
 
 def _around(line_key: str, moment: datetime, limit: FloodLimit) -> ColumnElement[bool]:
