@@ -1,6 +1,7 @@
 """Alarms of a database of the version before, and of a worker of it that runs on beside this one."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from db import migrate
 from db.codes import fingerprint, normalise
 from db.models import Alarm, StandingAlarm
 from db.queries.alarms.lease import claim
+from db.rules import FloodLimit, Rules
 from db.session import Database
 from tests.faults import LEADS, attached, fault, minutes, move, order_row, places, take_in, the_standing
 from tests.support import LEASE, NOW, settled
@@ -104,6 +106,18 @@ def test_of_each_fault_the_newest_alarm_whose_work_is_not_ended_holds_it(databas
     take_in(database, later)
     assert places(database, later) == [LEADS]
     assert the_standing(database, "two orders").repeat_of == 2
+
+
+def test_faults_that_stood_before_count_for_a_flood_however_their_line_is_written(
+    database: Database,
+) -> None:
+    command.downgrade(migrate.config(database), "0003")
+    for number, line_name in enumerate((" SMT  Line 1", "smt-line 1", "ＳＭＴ Line 1")):
+        insert_old(database, f"A{number}", event={"line_name": line_name})
+    migrate.upgrade(database)
+    first, second = fault("A3", 1, line_name="SMT Line 1"), fault("A4", 1, line_name="SMT Line 1")
+    take_in(database, first, second, rules=Rules(flood_limit=FloodLimit(3, timedelta(minutes=10))))
+    assert places(database, first, second) == [LEADS, attached(first)]
 
 
 def test_an_alarm_that_an_older_worker_took_in_is_worked_through_beside_the_others(

@@ -9,6 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from db.codes import comparable
+
 revision: str = "0004"
 down_revision: str | Sequence[str] | None = "0003"
 branch_labels: str | Sequence[str] | None = None
@@ -78,6 +80,7 @@ def upgrade() -> None:
         rejected.add_column(sa.Column("closed_by", sa.String(200), nullable=True))
         rejected.create_index(op.f("ix_rejected_alarm_status"), ["status"])
     op.execute(HOLD)
+    _compare_lines()
 
 
 def downgrade() -> None:
@@ -101,6 +104,14 @@ def downgrade() -> None:
     _alarm(ALARM_WORDS, "status in ('waiting', 'dispatched', 'running')")
     for table in ("probe", "shelving", "flood", "standing_alarm"):
         op.drop_table(table)
+
+
+def _compare_lines() -> None:
+    """No SQL knows how names are compared; what is kept is what today's code will look for."""
+    names = op.get_bind().scalars(sa.text("SELECT DISTINCT line_name FROM standing_alarm")).all()
+    own = sa.text("UPDATE standing_alarm SET line_key = :key WHERE line_name = :name")
+    for name in names:
+        op.get_bind().execute(own, {"key": comparable(name), "name": name})
 
 
 def _standing_alarm() -> None:
