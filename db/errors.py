@@ -41,6 +41,7 @@ class NoOrderYet(UnknownOrder):
         self.args = (f"event {event_id!r} from {source!r} is {status} and has no work order; {why}",)
         self.event_id = event_id
         self.status = status
+        self.why = why
 
 
 class AmbiguousEvent(DatabaseError):
@@ -101,12 +102,15 @@ class AmbiguousFingerprint(DatabaseError):
 class AlreadyShelved(DatabaseError):
     """Raised when a fingerprint is to be shelved that is shelved; `until` is in the asker's time zone."""
 
-    def __init__(self, fingerprint: str, until: datetime, by: str, now: datetime) -> None:
-        when, is_over = until.isoformat(sep=" ", timespec="minutes"), until <= now
+    def __init__(
+        self, fingerprint: str, until: datetime, by: str, now: datetime, ended_by: str | None = None
+    ) -> None:
+        when, is_over = until.isoformat(sep=" ", timespec="minutes"), ended_by is not None or until <= now
         was = "was shelved" if is_over else "is shelved already,"
+        taken_off = "" if ended_by is None else f" and taken off the shelf by {ended_by!r}"
         then = "a running worker ends that within seconds; try again then"
         super().__init__(
-            f"{fingerprint[:FINGERPRINT_DIGITS]} {was} until {when} by {by!r}; "
+            f"{fingerprint[:FINGERPRINT_DIGITS]} {was} until {when} by {by!r}{taken_off}; "
             f"{then if is_over else '`work-orders unshelve` ends that'}"
         )
         self.fingerprint = fingerprint

@@ -1,5 +1,6 @@
 """Facts for the tools' tests: a claimed alarm, its context, and rows of the plant's tables."""
 
+from collections.abc import Sequence
 from datetime import date, time
 from typing import Any, cast
 
@@ -100,11 +101,13 @@ def manual_of(*parts: str, ambiguous: bool = False) -> ToolResult:
     )
 
 
-def part_of(number: str, name: str, matched_as: str | None = None, quantity: int = 5) -> ToolResult:
+def part_of(
+    number: str, name: str, matched_as: str | None = None, quantity: int = 5, others: Sequence[str] = ()
+) -> ToolResult:
     """The spare parts store's answer."""
     facts = PartFacts(
         number=number, name=name, matched_as=matched_as or name, score=100.0, quantity=quantity, unit="件",
-        location="A-01", minimum=2, below_minimum=quantity < 2,
+        location="A-01", minimum=2, below_minimum=quantity < 2, others=list(others),
     )  # fmt: skip
     return ToolResult.success("有", "继续", facts)
 

@@ -91,7 +91,7 @@ class Model:
         )
         self.faults.append(standing)
         for clear in self._clears(_name(alarm)):
-            if clear.leader is None and clear.alarm.occurred_at >= at and clear is not stored:
+            if clear.alarm.occurred_at >= at and clear is not stored:
                 self._clear(standing, clear)
         if leader != stored.event:
             stored.status, stored.leader = "attached", leader
@@ -110,7 +110,7 @@ class Model:
     def _clear(self, standing: Fault, clear: Stored) -> None:
         at = clear.alarm.occurred_at
         standing.cleared_at = at if standing.cleared_at is None else max(standing.cleared_at, at)
-        clear.leader = standing.leader
+        clear.leader = clear.leader or standing.leader
 
     def _raise(self, leader: str, severity: int) -> None:
         self.urgency[leader] = max(self.urgency.get(leader, 0), severity)
@@ -158,6 +158,9 @@ class Model:
         self.alarms[event].order = "Running"
         for standing in own:
             standing.closed_at = None
+            for clear in self._clears(standing.name):
+                if clear.alarm.occurred_at >= standing.last_at:
+                    self._clear(standing, clear)
         return True
 
     def release(self, now: datetime) -> None:
@@ -171,8 +174,10 @@ class Model:
                 if each.status == "shelved" and _name(each.alarm) == name
             ]
             kept.sort(key=lambda each: each.alarm.occurred_at)
+            came = list(self.alarms.values()).index
             if kept and not any(
-                clear.alarm.occurred_at >= kept[-1].alarm.occurred_at for clear in self._clears(name)
+                (clear.alarm.occurred_at, came(clear)) > (kept[-1].alarm.occurred_at, came(kept[-1]))
+                for clear in self._clears(name)
             ):
                 self.place(kept[-1], now)
                 standing = self.standing(name)
@@ -183,7 +188,10 @@ class Model:
     def end_floods(self, now: datetime) -> None:
         limit = self.rules.flood_limit
         for flood in self.floods:
-            if limit is None or flood.started_at > now - limit.window:
+            if limit is None:
+                flood.ended = True
+                continue
+            if flood.started_at > now - limit.window:
                 continue
             recent = [
                 each

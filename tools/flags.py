@@ -79,7 +79,7 @@ def _answered(context: AlarmContext) -> Iterable[str]:
                 yield from (entry.title, entry.equipment_class)
                 yield from (*entry.causes, *entry.safety, *entry.steps, *entry.parts)
         elif isinstance(facts, PartFacts):
-            yield from (facts.number, facts.name, facts.matched_as, facts.location)
+            yield from (facts.number, facts.name, facts.matched_as, facts.location, *facts.others)
         elif isinstance(facts, ShiftFacts):
             for duty in (*facts.on_duty, *facts.on_duty_now):
                 yield from (duty.person, duty.shift)

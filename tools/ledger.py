@@ -126,11 +126,12 @@ class Ledger:
         return found
 
     def _part(self, name: str) -> Question:
-        """The question about a part; one that was answered with this very part serves as well."""
+        """The question about a part; one that was answered with this very part serves as well. Who asked for
+        a number has not heard which other parts have its name."""
         wanted = comparable(name)
         for question in self.asked_in(StepName.QUERY_SPARE_PARTS):
             facts = question.result.facts if question.result is not None else None
-            if isinstance(facts, PartFacts) and wanted in _names(facts):
+            if isinstance(facts, PartFacts) and wanted in _answers(facts):
                 return question
         return self.question(StepName.QUERY_SPARE_PARTS, name)
 
@@ -166,5 +167,7 @@ def worst(statuses: Iterable[StepStatus]) -> StepStatus:
     return next((status for status in _WORST_FIRST if status in found), StepStatus.SUCCESS)
 
 
-def _names(facts: PartFacts) -> set[str]:
-    return {comparable(facts.number), comparable(facts.name), comparable(facts.matched_as)}
+def _answers(facts: PartFacts) -> set[str]:
+    """What the answer is the answer to, whoever asked."""
+    called = {comparable(facts.matched_as)}
+    return called if facts.others else called | {comparable(facts.number)}

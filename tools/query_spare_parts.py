@@ -24,6 +24,8 @@ Stocked = SparePart | plant.Part
 
 NEAR_SCORE = 80.0
 """Least likeness (0 to 100) of a near name."""
+MAX_OTHERS = 5
+"""So many parts of the same name are named, then it only says that there are more."""
 MIN_NEAR = 3
 """A shorter name is part of too many others to be near one of them."""
 _key = functools.lru_cache(maxsize=500_000)(comparable)
@@ -85,8 +87,10 @@ def match(wanted: str, parts: Iterable[Stocked]) -> PartFacts | None:
         exact = [(name, part) for name, part in called if _key(name) == key]
         if exact:
             name, first = exact[0]
-            others = {part.number for _name, part in exact} - {first.number}
-            return _facts(name, first, score=100.0, others=sorted(others))
+            others = sorted({part.number for _name, part in exact} - {first.number})
+            if len(others) > MAX_OTHERS:
+                others[MAX_OTHERS:] = ["…"]
+            return _facts(name, first, score=100.0, others=others)
     words = _words(wanted)
     near = [
         (_likeness(key, words, name), name, part)

@@ -50,13 +50,15 @@ class _Down:
         self._rests_until = at + REST_SECONDS
         self._look_at = at + LOOK_EVERY_SECONDS
 
-    def may_ask(self, now: float) -> bool:
+    def tries(self, now: float) -> int:
+        """How often it may be asked by who wants to ask now; 0: not at all."""
         if now >= self._rests_until:
-            return True
+            return TRIES
         if now < self._look_at:
-            return False
-        self._look_at = now + LOOK_EVERY_SECONDS
-        return True
+            return 0
+        self._look_at = now + BACKSTOP_SECONDS  # one alarm looks at a time, for as long as it takes
+        self._rests_until = self._look_at + REST_SECONDS
+        return 1
 
 
 class Sources:
@@ -72,20 +74,21 @@ class Sources:
         """Ask in a thread. Raises SourceDownError, whatever the source did wrong; at once where the named one
         was down less than REST_SECONDS ago and another alarm looks whether it is back."""
         clock = asyncio.get_running_loop().time
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(TRIES),
-            wait=wait_exponential(multiplier=0.05, max=0.2),
-            retry=retry_if_exception_type(Exception),  # a cancellation is none, and passes
-        )
         async with self._slots:
             down = self._down.get(source or "")
-            if down is not None and not down.may_ask(clock()):
+            tries = TRIES if down is None else down.tries(clock())
+            if not tries:
                 raise SourceDownError("it was down a moment ago")
+            retrying = AsyncRetrying(
+                stop=stop_after_attempt(tries),
+                wait=wait_exponential(multiplier=0.05, max=0.2),
+                retry=retry_if_exception_type(Exception),  # a cancellation is none, and passes
+            )
             try:
                 answer: Answer = await retrying(self._once, question)
             except RetryError as error:
                 cause = error.last_attempt.exception()
-                logger.warning("a look-up failed %d times: %s", TRIES, type(cause).__name__)
+                logger.warning("a look-up failed %d times: %s", tries, type(cause).__name__)
                 if source is not None and isinstance(cause, _SAYS_OF_THE_SOURCE):
                     self._down[source] = _Down(clock())
                 raise SourceDownError(type(cause).__name__) from cause

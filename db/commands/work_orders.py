@@ -1,12 +1,14 @@
 """The command `work-orders`: what the line has made, and what a person does with it."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from db import terminal
 from db.commands import shelving
+
+if TYPE_CHECKING:
+    from db.errors import NoOrderYet
 
 # Words that cost an import of SQLAlchemy to look up; a test holds them to the enumerations.
 ORDER_WORDS = "Waiting, Ready, Dispatched, Running, Held, Completed, Cancelled, Closed"
@@ -104,7 +106,11 @@ def show(
     ] = False,
     as_json: terminal.AsJson = False,
 ) -> None:
-    """Show one work order whole: repeats, diagnosis, actions, parts, steps, follow-ups, history."""
+    """Show one work order whole: repeats, diagnosis, actions, parts, steps, follow-ups, history.
+
+    Of an event that has none, say why; its JSON then has null as `order_id`, and the `reason`.
+    """
+    from db.errors import NoOrderYet
     from db.queries.orders import events
     from db.queries.orders import reading as orders
     from db.queries.orders.accounts import accounts
@@ -113,7 +119,11 @@ def show(
     sent_by = terminal.words(source, "--source")
     zone = terminal.zone()
     with terminal.opened() as database, database.reading() as session:
-        shown = (accounts if trace else orders.show)(session, key, sent_by)
+        try:
+            shown = (accounts if trace else orders.show)(session, key, sent_by)
+        except NoOrderYet:
+            _say_why_not(events.without_order(session, key, sent_by, zone), as_json)
+            return
         by_number = shown["order_id"] == key.upper()
         part = None if by_number else events.part_of_another(session, key, sent_by)
     if as_json:
@@ -130,6 +140,14 @@ def show(
     console.print(trace_lines(shown, zone) if trace else order_lines(shown, zone, console.width))
 
 
+def _say_why_not(event: "NoOrderYet", as_json: bool) -> None:
+    if as_json:
+        facts = {"event_id": event.event_id, "source": event.source, "alarm_status": event.status}
+        terminal.print_json({"order_id": None, **facts, "reason": event.why})
+    else:
+        typer.echo(terminal.one_line(event))
+
+
 @app.command()
 def set_status(
     order: Annotated[str, typer.Argument(metavar="ORDER", help="WO-...")],
@@ -139,13 +157,14 @@ def set_status(
 ) -> None:
     """Move a work order on; only the transitions of a job order (ISA-95) are allowed."""
     from db.models.order import OrderStatus
+    from db.queries import clock
     from db.queries.orders import transitions
 
     order_id = terminal.required(order, "ORDER")
     wanted = terminal.one_of(status, "STATUS", OrderStatus)
     who, why = terminal.required(by, "--by"), terminal.note(note)
     with terminal.opened() as database, database.writing() as session:
-        moved = transitions.set_status(session, order_id, str(wanted), who, why, datetime.now(UTC))
+        moved = transitions.set_status(session, order_id, str(wanted), who, why, clock.now(session))
     change = moved["history"][-1]
     typer.echo(f"{moved['order_id']}: {change['from_status']} -> {change['to_status']}, by {who}")
 
@@ -189,12 +208,13 @@ def dismiss(follow_up_id: FollowUpId, by: By, note: Note = "") -> None:
 
 
 def _close(follow_up_id: str, status: str, by: str, note: str) -> None:
+    from db.queries import clock
     from db.queries.orders import follow_ups
 
     number = terminal.whole_number(follow_up_id, "ID")
     who, why = terminal.required(by, "--by"), terminal.note(note)
     with terminal.opened() as database, database.writing() as session:
-        closed = follow_ups.close(session, number, status, who, why, datetime.now(UTC))
+        closed = follow_ups.close(session, number, status, who, why, clock.now(session))
     typer.echo(f"follow-up {closed['id']} ({closed['subject']}): {closed['status']}, by {who}")
 
 

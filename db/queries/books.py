@@ -25,6 +25,7 @@ from db.models.alarm import OPEN, AlarmState, AlarmStatus, RejectedStatus
 from db.models.order import ENDED
 from db.models.standing import StandingStatus
 from db.queries.alarms.attempts import STILL_OPEN
+from db.queries.standing.shelved import lasting
 
 _NONE: ColumnElement[int] = literal(0)
 
@@ -90,7 +91,7 @@ def _statement(now: datetime) -> CompoundSelect[str, str, int, int]:
     standing = {
         "alarms": select(func.count()).where(StandingAlarm.status == StandingStatus.OPEN),
         "floods": select(func.count()).where(Flood.ended_at.is_(None)),
-        "shelvings": select(func.count()).where(Shelving.ended_at.is_(None), Shelving.until > now),
+        "shelvings": select(func.count()).select_from(Shelving).where(lasting(now)),
     }
     return union_all(
         _by_status(cast(Alarm.state, String), Alarm.status, func.count(Alarm.work_order_id)),

@@ -67,7 +67,8 @@ def parts(session: Session) -> list[Part]:
 
 
 def parts_called(session: Session, wanted: str) -> list[Part]:
-    """Those of this very number or name, by number."""
+    """Those of this very number or name, by number. What only differs in how it is written is not among them:
+    who writes a name as the store has it means that one."""
     query = select(*_PART).where(or_(SparePart.number == wanted, SparePart.name == wanted))
     return [Part._make(row) for row in session.execute(query.order_by(SparePart.number))]
 

@@ -9,14 +9,14 @@ from rich.text import Text
 
 from db.views.cells import Row, age, empty_table, faint, number, plain
 
-_Line = tuple[str, Text, str, str | Text]
+_Line = tuple[str, Text, Text]
 
 
 def books_view(books: Row, now: datetime) -> RenderableType:
     """What `alarm-worker status` gathers: the books, how old what waits is, and what lies in the broker."""
-    table = empty_table([Column("Alarms"), Column("Number", justify="right"), Column("Oldest"), Column("")])
-    for what, count, oldest, remark in _lines(books, now):
-        table.add_row(what, count, oldest, remark)
+    table = empty_table([Column("Alarms"), Column("Number", justify="right"), Column("")])
+    for line in _lines(books, now):
+        table.add_row(*line)
     return Group(table, "", _verdict(books))
 
 
@@ -32,9 +32,9 @@ def _lines(books: Row, now: datetime) -> Iterator[_Line]:
     }
     for status, count in alarms.items():
         oldest = books["oldest_open_at"].get(status)
-        waited = "" if oldest is None else age(now - oldest)
+        waited = "" if oldest is None else f"the oldest came {age(now - oldest)} ago"
         style = "bold red" if status == "poison" else ""
-        yield _line(status, count, remarks.get(status, ""), waited, style)
+        yield _line(status, count, "; ".join(filter(None, [waited, remarks.get(status)])), style)
     yield _line("", None, "" if newest is None else f"the newest came {age(now - newest)} ago")
     yield _line("orders", books["orders"], f"{books['orders_open']:,} not ended")
     yield _line("standing", books["standing"], "faults whose order is open")
@@ -49,16 +49,16 @@ def _lines(books: Row, now: datetime) -> Iterator[_Line]:
         )
     yield _line("", None)
     if broker["error"] is not None:
-        yield "broker", Text(), "", plain(f"cannot be asked: {broker['error']}", "red")
+        yield "broker", Text(), plain(f"cannot be asked: {broker['error']}", "red")
         return
     yield _line("stream", broker["stream"], f"{broker['pending']:,} of them with an intake")
     yield _line("tasks", broker["tasks"], "on the broker's lists, not taken by a worker")
 
 
-def _line(what: str, count: int | None, remark: str = "", age: str = "", style: str = "") -> _Line:
+def _line(what: str, count: int | None, remark: str = "", style: str = "") -> _Line:
     """A remark is made of what there is."""
     shown = Text() if count is None else number(count, style)
-    return what, shown, age, faint(Text(remark if count != 0 else ""))
+    return what, shown, faint(Text(remark if count != 0 else ""))
 
 
 def _verdict(books: Row) -> Text:

@@ -16,6 +16,7 @@ from db.models.order import RUNBOOK
 from db.views.cells import (
     DOUBT,
     FAINT,
+    GAP,
     Row,
     local,
     plain,
@@ -26,7 +27,8 @@ from db.views.order_tables import follow_ups_lines, history_lines, parts_lines, 
 from db.views.standing import FLOOD_REMARK, alarms_table, flood_lines, occurrence_facts
 
 _INDENT = 2
-_PAIRS_FROM = 100
+_LABEL, _FACT = 14, 36
+_PAIRS_FROM = _INDENT + 2 * (_LABEL + _FACT) + 3 * GAP
 """Columns of a terminal from which on two facts stand on one line."""
 
 
@@ -87,10 +89,10 @@ def _facts(order: Row, zone: tzinfo, width: int) -> RenderableType:
 
 
 def _fact_grid(pairs: int) -> Table:
-    grid = Table.grid(padding=(0, 2), pad_edge=False)
+    grid = Table.grid(padding=(0, GAP), pad_edge=False)
     for _ in range(pairs):
-        grid.add_column(style=FAINT, no_wrap=True, min_width=14)
-        grid.add_column(overflow="fold", min_width=36 if pairs > 1 else None)
+        grid.add_column(style=FAINT, no_wrap=True, min_width=_LABEL)
+        grid.add_column(overflow="fold", min_width=_FACT if pairs > 1 else None)
     return grid
 
 

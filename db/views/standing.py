@@ -55,9 +55,9 @@ def flood_lines(flood: Row, zone: tzinfo) -> RenderableType:
 
 
 def alarms_table(alarms: Sequence[Row], zone: tzinfo, width: int) -> Table:
-    """One line for each equipment and code; with the day only where they are not all of one."""
+    """One line for each equipment and code; with day and year only where they are not all of one."""
     moments = [alarm[name] for alarm in alarms for name in ("first_at", "last_at", "cleared_at")]
-    form = "%H:%M:%S" if _of_one_day(moments, zone) else "%m-%d %H:%M"
+    form = _form(moments, zone, "%H:%M:%S")
 
     def moment(name: str) -> Column:
         head = name.removesuffix("_at").capitalize()
@@ -95,14 +95,18 @@ def part_line(event: Row, order_id: str | None, zone: tzinfo) -> RenderableType:
 
 
 def _alarm(alarm: Row, style: str = "") -> Text:
-    return Text("  ").join(plain(alarm[name], style) for name in ("fault_code", "equipment") if alarm[name])
+    return Text(" ").join(plain(alarm[name], style) for name in ("fault_code", "equipment") if alarm[name])
 
 
 def _span(first: datetime, last: datetime, zone: tzinfo, beside: datetime) -> str:
     """From when to when; with the days where they are not the day of the moment beside it."""
-    form = "%H:%M" if _of_one_day((first, last, beside), zone) else "%m-%d %H:%M"
+    form = _form((first, last, beside), zone, "%H:%M")
     return f"{local(first, zone, form)} to {local(last, zone, form)}"
 
 
-def _of_one_day(moments: Iterable[datetime | None], zone: tzinfo) -> bool:
-    return len({moment.astimezone(zone).date() for moment in moments if moment is not None}) <= 1
+def _form(moments: Iterable[datetime | None], zone: tzinfo, of_one_day: str) -> str:
+    """How to write the moments, with what they differ in."""
+    days = {moment.astimezone(zone).date() for moment in moments if moment is not None}
+    if len(days) <= 1:
+        return of_one_day
+    return "%m-%d %H:%M" if len({day.year for day in days}) == 1 else "%Y-%m-%d %H:%M"

@@ -97,21 +97,21 @@ def rejected_table(rejected: Sequence[Row], zone: tzinfo, width: int | None = No
 
 
 def shelved_table(shelvings: Sequence[Row], zone: tzinfo, width: int | None = None) -> Table:
-    """One row a shelving. How it ended has a column only when one of them has."""
+    """One row a shelving. How it ended has a column only when one of them has, or is to."""
     ended = [
         Column("Ended", lambda s: _moment(s["ended_at"], zone)),
-        Column("Ended by", _ended_by, rank=3, least=8),
+        Column("Ended by", _ended_by, rank=4, least=8),
     ]
     columns = [
         Column("Fingerprint", lambda s: Text(s["fingerprint"][:FINGERPRINT_DIGITS], style="bold")),
         Column("Code", lambda s: short(s["fault_code"]), least=5),
-        Column("Line", lambda s: short(s["line_name"]), rank=4, least=13),
+        Column("Line", lambda s: short(s["line_name"]), rank=5, least=13),
         Column("Equipment", lambda s: short(s["equipment"]), rank=1, least=10),
         Column("Until", lambda s: _moment(s["until"], zone)),
-        *(ended if any(s["ended_at"] for s in shelvings) else []),
-        Column("By", lambda s: short(s["shelved_by"]), rank=2, least=6),
+        *(ended if any(s["ended_at"] or s["ended_by"] for s in shelvings) else []),
+        Column("By", lambda s: short(s["shelved_by"]), rank=3, least=6),
         Column("Kept back", lambda s: number(s["kept_back"]), justify="right"),
-        Column("Why", lambda s: plain(s["why"]), rank=5, least=14),
+        Column("Why", lambda s: plain(s["why"]), rank=2, least=10),
     ]
     return fitted_table(shelvings, columns, width)
 

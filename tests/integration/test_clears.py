@@ -45,12 +45,18 @@ def test_a_clear_that_overtakes_its_alarm_is_matched_when_that_comes(
     assert the_standing(database, "A1").cleared_at == minutes(7)
 
 
-def test_an_overtaking_clear_is_matched_once(database: Database) -> None:
-    clear, alarm, again = cleared("A1", 5), fault("A1", 3), fault("A1", 4)
-    take_in(database, clear, alarm)
+@pytest.mark.parametrize("clear_first", [True, False])
+def test_an_alarm_that_comes_after_its_order_has_ended_is_cleared_by_the_clear_of_that_order(
+    database: Database, clear_first: bool
+) -> None:
+    clear, alarm, late = cleared("A1", 5), fault("A1", 3), fault("A1", 4)
+    take_in(database, *((clear, alarm) if clear_first else (alarm, clear)))
     complete(database, ordered(database, alarm))
-    take_in(database, again)
-    assert places(database, clear, again) == [stored(alarm), LEADS]
+    take_in(database, late)
+    assert places(database, clear, late) == [stored(alarm), LEADS], "the clear stays where it was"
+    assert the_standing(database, "A1").cleared_at == minutes(5)
+    after = fault("A1", 6)
+    take_in(database, after)
     assert the_standing(database, "A1").cleared_at is None
 
 

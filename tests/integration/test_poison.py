@@ -16,6 +16,7 @@ from db.queries.alarms.dispatch import take_due
 from db.queries.alarms.poison import list_poison
 from db.queries.orders.accounts import accounts
 from db.session import Database
+from db.terminal import place
 from tests.endpoint import Endpoint
 from tests.line import Line, close_models
 from tests.support import LEASE, NOW, accepted, an_alarm, claimed, count, settled
@@ -126,7 +127,7 @@ def test_an_alarm_that_is_tried_at_the_moment_is_listed_and_a_settled_one_is_not
 
 def test_an_empty_list_says_so(database: Database) -> None:
     accepted(database, an_alarm())
-    assert call("list").output == "no alarm is set aside as poison\n"
+    assert call("list").output == f"no alarm is set aside as poison in {place(database.url)}\n"
     assert json.loads(call("list", "--json").output) == []
 
 

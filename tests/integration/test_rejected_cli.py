@@ -8,6 +8,7 @@ import pytest
 
 from db.models.alarm import RejectReason
 from db.session import Database
+from db.terminal import place
 from tests.rejected_alarms import call, listed, reject
 from worker.commands.rejected import REASON_WORDS
 
@@ -36,7 +37,7 @@ def test_the_list_shows_the_newest_first_with_the_reason(database: Database) -> 
 
 
 def test_an_empty_list_says_so(database: Database) -> None:
-    assert call("list").output == "nothing was rejected\n"
+    assert call("list").output == f"nothing was rejected in {place(database.url)}\n"
     assert listed() == []
 
 
@@ -55,14 +56,17 @@ def test_the_list_shows_what_is_open_and_counts_what_was_closed(database: Databa
 
 def test_a_list_without_open_ones_says_how_many_there_were(database: Database) -> None:
     assert call("drop", reject(database, "1-0", b"x"), "--by", "王").exit_code == 0
-    assert call("list").output == "0 open of 1 rejected; --all shows those that were retried or dropped\n"
+    where = place(database.url)
+    shown = call("list").output
+    assert shown == f"0 open of 1 rejected in {where}; --all shows those that were retried or dropped\n"
 
 
 def test_the_list_can_be_held_to_a_reason(database: Database) -> None:
     reject(database, "1-0", b"x", RejectReason.NOT_JSON)
     reject(database, "2-0", b"x", RejectReason.NOT_A_TASK)
     assert [row["entry_id"] for row in listed("--reason", "not_json")] == ["1-0"]
-    assert call("list", "--reason", "invalid").output == "nothing was rejected as invalid\n"
+    nothing = f"nothing was rejected as invalid in {place(database.url)}\n"
+    assert call("list", "--reason", "invalid").output == nothing
     wrong = call("list", "--reason", "ugly")
     assert (wrong.exit_code, len(wrong.stderr.splitlines())) == (2, 1)
     assert "not_a_task" in wrong.stderr

@@ -107,6 +107,7 @@ def test_an_event_that_was_pushed_under_another_name_is_found_in_its_entry(
 REFUSED = {
     "cut": (b"x" * 70_000, RejectReason.TOO_LARGE, "only the first 65536 of 70000 bytes are kept"),
     "not a task": (EVENT, RejectReason.NOT_A_TASK, "lay on Celery's own list"),
+    "another alarm's id": (EVENT, RejectReason.ID_REUSED, "send it under an event_id of its own"),
     "no event": (
         b"evnet=1\nprobe=2",
         RejectReason.NO_EVENT_FIELD,

@@ -1,5 +1,7 @@
 """With an order that is taken up again its faults stand again, unless another order has taken them over."""
 
+from typing import Any
+
 import pytest
 
 from db.errors import FaultHeld
@@ -8,6 +10,7 @@ from db.queries.orders.transitions import set_status
 from db.session import Database
 from tests.faults import (
     attached,
+    cleared,
     complete,
     fault,
     minutes,
@@ -16,6 +19,7 @@ from tests.faults import (
     ordered,
     places,
     standing,
+    stored,
     take_in,
     the_standing,
 )
@@ -36,6 +40,33 @@ def test_an_order_that_is_taken_up_again_holds_its_fault_again(database: Databas
     move(database, order_id, "Completed", now=minutes(11))
     [row] = standing(database, "A1")
     assert (row.status, row.closed_at) == (StandingStatus.CLOSED, minutes(11))
+
+
+@pytest.mark.parametrize("event", [{"at": 4}, {"at": 8, "historical": True}])
+def test_a_clear_that_is_older_or_historical_does_not_clear_what_is_taken_up_again(
+    database: Database, event: dict[str, Any]
+) -> None:
+    first = fault("A1", 5)
+    take_in(database, first)
+    order_id = ordered(database, first)
+    complete(database, order_id)
+    take_in(database, cleared("A1", **event))
+    move(database, order_id, "Running")
+    assert the_standing(database, "A1").cleared_at is None
+
+
+def test_a_clear_that_came_while_the_order_was_ended_counts_when_it_is_taken_up_again(
+    database: Database,
+) -> None:
+    first, clears = fault("A1", 5), [cleared("A1", 8), cleared("A1", 9)]
+    take_in(database, first)
+    order_id = ordered(database, first)
+    complete(database, order_id)
+    take_in(database, *clears)
+    assert places(database, *clears) == [stored()] * 2
+    move(database, order_id, "Running")
+    assert places(database, *clears) == [stored(first)] * 2
+    assert the_standing(database, "A1").cleared_at == minutes(9)
 
 
 def taken_up_again(database: Database, order_id: str) -> FaultHeld:

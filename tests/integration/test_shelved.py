@@ -140,6 +140,14 @@ def test_a_fault_that_was_cleared_meanwhile_stays_where_it_is(database: Database
     assert release(database, 70) == 0
 
 
+def test_a_fault_that_came_back_in_the_second_of_its_clear_gets_its_place(database: Database) -> None:
+    shelve(database, "A1", minutes(60))
+    older, back = fault("A1", 5), fault("A1", 10)
+    take_in(database, older, cleared("A1", 10), back, now=minutes(11))
+    assert release(database, 60) == 1
+    assert places(database, older, back) == [attached(back), LEADS]
+
+
 @pytest.mark.parametrize("clear", [cleared("A1", 8), cleared("A1", 10, historical=True), cleared("A2", 10)])
 def test_a_clear_that_does_not_count_keeps_nothing_back(database: Database, clear: Any) -> None:
     shelve(database, "A1", minutes(60))
@@ -162,6 +170,21 @@ def test_whose_time_is_over_keeps_nothing_back_although_it_has_not_been_ended_ye
     take_in(database, before, now=minutes(59.9))
     take_in(database, at, now=minutes(60))
     assert places(database, before, at) == [KEPT, LEADS]
+
+
+def test_what_a_person_ended_keeps_nothing_back_although_its_time_is_not_over(database: Database) -> None:
+    shelving_id = shelve(database, "A1", minutes(60))
+    kept = fault("A1", 1)
+    take_in(database, kept, now=minutes(1))
+    with database.writing() as session:
+        session.get_one(Shelving, shelving_id).ended_by = "李明"
+    after = fault("A1", 2)
+    take_in(database, after, now=minutes(2))
+    assert places(database, kept, after) == [KEPT, LEADS]
+    assert release(database, 3) == 1
+    assert places(database, kept, after) == [attached(after), LEADS]
+    shelving = shelving_row(database, shelving_id)
+    assert (shelving.until, shelving.ended_at, shelving.ended_by) == (minutes(60), minutes(3), "李明")
 
 
 def test_historical_alarms_are_not_kept_back_they_are_stored(database: Database) -> None:

@@ -40,7 +40,8 @@ def test_a_fault_is_shelved_seen_and_taken_off_the_shelf(database: Database, wor
     assert printed(work_orders("shelved")).startswith("nothing is shelved in ")
     [kept] = json.loads(printed(work_orders("shelved", "--all", "--json")))
     assert (kept["ended_by"], kept["kept_back"], kept["why"]) == ("李明", 1, "等备件")
-    assert "李明" not in printed(work_orders("shelved", "--all"))  # until a worker has ended it
+    assert kept["until"] == shelved["until"]
+    assert f"{until.astimezone(SHANGHAI):%m-%d %H:%M}" in printed(work_orders("shelved", "--all"))
     assert "not shelved" in refused(work_orders("unshelve", order_id, "--by", "李明"), 1)
 
 
@@ -49,8 +50,21 @@ def test_a_shelved_alarm_says_why_it_has_no_order(database: Database, work_order
     made(database, equipment="供钉机")
     printed(work_orders("shelve", "WO-20260804-0001", *OPTIONS))
     accepted(database, an_alarm(equipment="供钉机", event_id="kept"), now=datetime.now(UTC))
-    line = refused(work_orders("show", "kept"), 1)
-    assert "is shelved and has no work order; its fingerprint was shelved by '王芳', '等备件'" in line
+    [shelved] = json.loads(printed(work_orders("shelved", "--json")))
+    until = datetime.fromisoformat(shelved["until"]).astimezone(SHANGHAI)
+    why = (
+        f"its fingerprint was shelved by '王芳' until {until:%Y-%m-%d %H:%M}+08:00 ('等备件'); then, unless "
+        "the fault has been cleared, it joins WO-20260804-0001, or another order if that one has ended"
+    )
+    said = printed(work_orders("show", "kept"))
+    assert said == f"event 'kept' from 'plc-7' is shelved and has no work order; {why}\n"
+    assert json.loads(printed(work_orders("show", "kept", "--json"))) == {
+        "order_id": None,
+        "event_id": "kept",
+        "source": "plc-7",
+        "alarm_status": "shelved",
+        "reason": why,
+    }
 
 
 def test_nothing_was_ever_shelved_is_said_with_the_place(database: Database, work_orders: Command) -> None:

@@ -15,6 +15,7 @@ from db.errors import (
 )
 from db.models import Shelving
 from db.models.alarm import AlarmStatus
+from db.queries.books import books
 from db.queries.orders.reading import show
 from db.queries.standing import shelving
 from db.queries.standing.shelved import release
@@ -138,12 +139,23 @@ def test_a_shelving_that_no_worker_has_ended_yet_is_waited_for(two_alike: Databa
     assert count(two_alike, Shelving) == 1
 
 
+def test_a_shelving_that_a_person_ended_is_waited_for_too(two_alike: Database) -> None:
+    shelve(two_alike, FIRST)
+    unshelve(two_alike, FIRST)
+    taken_off = "by '王芳' and taken off the shelf by '李明'; a running worker ends that within seconds"
+    with pytest.raises(AlreadyShelved, match=taken_off):
+        shelve(two_alike, FIRST)
+
+
 def test_a_shelving_is_ended_before_its_time_once(two_alike: Database) -> None:
     shelve(two_alike, FIRST)
     soon = NOW + timedelta(minutes=1)
     ended = unshelve(two_alike, FIRST[:12], soon)
-    assert (ended["until"], ended["ended_by"], ended["ended_at"]) == (soon, "李明", None)
+    assert (ended["until"], ended["ended_by"], ended["ended_at"]) == (NOW + HOUR, "李明", None)
     assert listed(two_alike, soon) == []
+    assert [row["until"] for row in listed(two_alike, soon, ended=True)] == [NOW + HOUR]
+    with two_alike.reading() as session:
+        assert books(session, soon)["shelvings"] == 0
     for key in (FIRST, SECOND):
         with pytest.raises(NotShelved):
             unshelve(two_alike, key, soon)
@@ -157,6 +169,14 @@ def test_what_has_ended_can_be_shelved_again_and_is_kept(two_alike: Database) ->
     assert len(listed(two_alike)) == 1
     ends = [row["ended_at"] for row in listed(two_alike, ended=True)]
     assert ends == [None, *(NOW - hours * HOUR for hours in (1, 2, 3))]  # the last one on top
+
+
+def test_of_what_has_ended_the_last_one_is_on_top_whatever_was_agreed(two_alike: Database) -> None:
+    standing_rows.shelved(two_alike, FIRST, ended_at=NOW - 2 * HOUR, until=NOW + 9 * HOUR, ended_by="李明")
+    standing_rows.shelved(two_alike, FIRST, ended_at=NOW - HOUR, until=NOW - HOUR)
+    standing_rows.shelved(two_alike, FIRST, until=NOW + 5 * HOUR, ended_by="李明")  # no worker has ended it
+    ends = [row["ended_at"] for row in listed(two_alike, ended=True)]
+    assert ends == [None, NOW - HOUR, NOW - 2 * HOUR]
 
 
 def test_of_many_who_shelve_the_same_at_once_one_does_and_the_others_are_told(two_alike: Database) -> None:
@@ -191,6 +211,7 @@ def test_what_was_kept_back_gets_its_place_when_it_is_unshelved_and_stays_counte
         assert release(session, soon, Rules()) == 1
     [row] = listed(database, soon, ended=True)
     assert (row["ended_at"], row["ended_by"], row["kept_back"]) == (soon, "李明", 1)
+    assert row["until"] == NOW + HOUR  # as it was agreed
     with database.reading() as session:
         shown = show(session, "kept")
     assert (shown["order_id"], shown["occurrences"]) == (order_id, 2)

@@ -231,7 +231,7 @@ def test_of_many_alarms_one_looks_now_and_then_whether_a_source_is_back(
 ) -> None:
     monkeypatch.setattr(tools.sources, "REST_SECONDS", 3600.0)
     monkeypatch.setattr(tools.sources, "LOOK_EVERY_SECONDS", 0.3)
-    question = Failing(2 * TRIES, TimeoutError())
+    question = Failing(TRIES + 1, TimeoutError())
 
     async def until_all_are_answered() -> list[tuple[int, int]]:
         sources = Sources(database)
@@ -245,9 +245,35 @@ def test_of_many_alarms_one_looks_now_and_then_whether_a_source_is_back(
 
     first, second, third, last = asyncio.run(until_all_are_answered())
     assert first == (TRIES, 0)
-    assert second == (2 * TRIES, 0), "one of twenty looked"
+    assert second == (TRIES + 1, 0), "one of twenty looked, once"
     assert third[1] >= 1, "it is back"
     assert last[1] == 20
+
+
+@only_sqlite
+def test_nobody_else_looks_while_one_alarm_does(
+    database: Database, hanging: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools.sources, "BACKSTOP_SECONDS", 1.0)
+    monkeypatch.setattr(tools.sources, "REST_SECONDS", 0.3)
+    monkeypatch.setattr(tools.sources, "LOOK_EVERY_SECONDS", 0.1)
+
+    async def asked_meanwhile() -> int:
+        sources = Sources(database)
+        with pytest.raises(SourceDownError):
+            await sources.ask(Failing(TRIES, TimeoutError()), "roster")
+        await asyncio.sleep(0.15)
+        look = asyncio.create_task(sources.ask(hanging, "roster"))
+        await asyncio.sleep(0.5)
+        others = (sources.ask(hanging, "roster") for _ in range(20))
+        assert not look.done()
+        refused = await asyncio.gather(*others, return_exceptions=True)
+        assert {type(error) for error in refused} == {SourceDownError}
+        await asyncio.gather(look, return_exceptions=True)
+        hanging.released.set()
+        return hanging.asked
+
+    assert asyncio.run(asked_meanwhile()) == 1
 
 
 @only_sqlite

@@ -59,11 +59,13 @@ def test_a_broker_that_is_away_is_said_and_the_books_are_shown(
 ) -> None:
     monkeypatch.setenv("BROKER_URL", "redis://:secret@127.0.0.1:1/0")
     done = call()
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert "cannot be asked: ConnectionError" in done.output
     assert "the books balance" in done.output
     assert "secret" not in done.output
-    found = json.loads(call("--json").output)["broker"]
+    as_json = call("--json")
+    assert as_json.exit_code == 1
+    found = json.loads(as_json.output)["broker"]
     assert found.pop("error").startswith("ConnectionError: ")
     assert found == {"stream": None, "pending": None, "tasks": None}
 
@@ -72,7 +74,7 @@ def test_a_key_of_another_kind_in_the_streams_place_is_said(database: Database, 
     with Redis.from_url(broker_url, protocol=2) as broker:
         broker.set(STREAM, "rubbish")
     done = call()
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert "WRONGTYPE" in " ".join(done.output.split())
 
 

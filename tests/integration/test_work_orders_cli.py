@@ -96,20 +96,33 @@ def test_a_follow_up_is_listed_and_closed_once(database: Database, work_orders: 
     assert "resolved" in printed(work_orders("follow-ups", "list"))
 
 
-def test_what_is_unknown_ambiguous_or_not_yet_an_order_is_said_in_one_line(
-    database: Database, work_orders: Command
-) -> None:
+def test_what_is_unknown_or_ambiguous_is_said_in_one_line(database: Database, work_orders: Command) -> None:
     made(database, event_id="twice", source="plc-7")
     made(database, event_id="twice", source="边缘盒")
-    accepted(database, an_alarm(event_id="early"), an_alarm(event_id="over", state="cleared"))
     assert "'WO-1'" in refused(work_orders("show", "WO-1"), 1)
     ambiguous = refused(work_orders("show", "twice"), 1)
     assert all(said in ambiguous for said in ("plc-7", "边缘盒", "--source"))
     assert printed(work_orders("show", "twice", "--source", "边缘盒"))
-    assert "waiting" in refused(work_orders("show", "early"), 1)
-    assert "stored" in refused(work_orders("show", "over"), 1)
     assert "404" in refused(work_orders("follow-ups", "resolve", "404", "--by", "x"), 1)
     assert "WO-1" in refused(work_orders("set-status", "WO-1", "Ready", "--by", "x"), 1)
+
+
+def test_an_event_without_an_order_is_answered_with_the_reason(
+    database: Database, work_orders: Command
+) -> None:
+    accepted(database, an_alarm(event_id="early"), an_alarm(event_id="over", state="cleared"))
+    said = printed(work_orders("show", "early"))
+    why = "one is made once it has been handled"
+    assert said == f"event 'early' from 'plc-7' is waiting and has no work order; {why}\n"
+    assert "is stored and has no work order" in printed(work_orders("show", "over"))
+    answer = json.loads(printed(work_orders("show", "early", "--json")))
+    assert answer == {
+        "order_id": None,
+        "event_id": "early",
+        "source": "plc-7",
+        "alarm_status": "waiting",
+        "reason": why,
+    }
 
 
 BAD = [

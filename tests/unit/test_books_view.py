@@ -53,11 +53,19 @@ def line(books: dict[str, Any], what: str) -> list[str]:
 
 
 def test_every_status_has_its_number_and_the_open_ones_their_age() -> None:
-    assert line(the_books(), "waiting") == ["waiting", "12", "3", "s"]
-    assert line(the_books(), "poison")[:4] == ["poison", "1", "5", "h"]
+    assert " ".join(line(the_books(), "waiting")) == "waiting 12 the oldest came 3 s ago"
+    assert " ".join(line(the_books(), "poison")) == (
+        "poison 1 the oldest came 5 h ago; see `alarm-worker poison list`"
+    )
     assert line(the_books(), "attached")[:2] == ["attached", "98,020"]
     assert " ".join(line(the_books(), "stored")) == "stored 532 512 cleared, 20 historical: no order"
     assert any("the newest came 4 min ago" in row for row in printed(the_books()))
+
+
+def test_what_is_said_beside_the_numbers_stands_below_no_other_head() -> None:
+    head, _, first, *_ = printed(the_books())
+    assert head.split() == ["Alarms", "Number"]
+    assert cell_len(head.rstrip()) < first.index("the oldest")
 
 
 def test_what_there_is_none_of_is_a_dash_and_says_nothing() -> None:

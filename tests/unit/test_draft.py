@@ -13,7 +13,7 @@ from tools.context import AlarmContext
 from tools.draft import draft_order
 from tools.ledger import LOOK_UPS
 from tools.query_shift import on_duty
-from tools.result import ManualFacts, ManualItem, PartFacts, ShiftFacts, ToolResult
+from tools.result import ManualFacts, ManualItem, ShiftFacts, ToolResult
 
 MISSING = ToolResult.not_found("没有", "继续")
 DOWN = ToolResult.unavailable("不通", "继续")
@@ -98,10 +98,7 @@ def test_all_three_sources_empty_are_three_follow_ups() -> None:
 
 def test_a_part_that_others_are_called_like_is_in_the_order_and_to_be_confirmed() -> None:
     context = a_run(manual_of("触摸屏", "排线"))
-    several = part_of("N-1", "触摸屏")
-    assert isinstance(several.facts, PartFacts)
-    doubtful = several.facts.model_copy(update={"others": ["N-2"]})
-    answered(context, PARTS, several.model_copy(update={"facts": doubtful}), "触摸屏")
+    answered(context, PARTS, part_of("N-1", "触摸屏", others=["N-2"]), "触摸屏")
     answered(context, PARTS, part_of("N-5", "排线"), "排线")
     draft = drafted(context)
     assert [part.number for part in draft.parts] == ["N-1", "N-5"]

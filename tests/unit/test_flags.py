@@ -124,12 +124,12 @@ def test_what_the_manual_the_parts_and_the_roster_say_may_be_repeated_but_not_wh
     context = a_context_without_sources(message="另见 E402 和 WO-20261130-0001")
     answers = {
         StepName.SEARCH_MANUAL: manual_of("备件 X777"),
-        StepName.QUERY_SPARE_PARTS: part_of("E999", "触摸屏 E998"),
+        StepName.QUERY_SPARE_PARTS: part_of("E999", "触摸屏 E998", others=["E997"]),
     }
     for step, result in answers.items():
         context.ledger.record(context.ledger.question(step, "触摸屏"), result)
     own = Own.of(context)
-    assert found("备件 X777、E999、E998", own) == []
+    assert found("备件 X777、E999、E998、E997", own) == []
     assert found(context.alarm.message, own) == [("order", "WO-20261130-0001"), ("code", "E402")]
 
 

@@ -93,7 +93,7 @@ def test_an_entry_without_parts_requires_none_and_that_is_a_success(ledger: Ledg
 
 def test_a_part_that_was_found_under_another_name_need_not_be_asked_again(ledger: Ledger) -> None:
     question = answered(ledger, PARTS, part_of("SP-1001", "触摸屏", "触摸显示屏"), "触摸屏驱动")
-    answered(ledger, MANUAL, manual_of("sp1001", "触摸屏", "触摸显示屏"))
+    answered(ledger, MANUAL, manual_of("sp1001", "触摸显示屏"))
     assert ledger.required(PARTS) == [question]
     assert [q.step for q in ledger.open_questions()] == [SHIFT]
 
@@ -235,3 +235,23 @@ def test_what_was_found_keeps_its_own_words(ledger: Ledger) -> None:
     ledger.record(ledger.question(MANUAL), manual_of("触摸屏", "A"))
     [required] = ledger.required(PARTS)
     assert (required.subject, required.result) == ("触摸屏", found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "serves"),
+    [
+        (part_of("N-1", "触摸屏", matched_as="触摸屏"), {"触摸屏", "N-1"}),
+        (part_of("N-1", "触摸屏", matched_as="N-1"), {"N-1"}),
+        (part_of("N-1", "触摸屏", matched_as="HMI"), {"HMI", "N-1"}),
+        (part_of("N-1", "触摸屏", matched_as="触摸屏", others=["N-2"]), {"触摸屏"}),
+    ],
+)
+def test_an_answer_serves_for_another_word_only_if_that_word_leaves_no_doubt(
+    asked: ToolResult, serves: set[str]
+) -> None:
+    """Of two parts that are called 触摸屏, who asked for one's number has not chosen."""
+    for word in ("触摸屏", "N-1", "HMI", "N-2"):
+        ledger = Ledger(code="E401", line_name="交互屏组装A线", parts_fallback="交互屏贴合机A1")
+        question = answered(ledger, PARTS, asked, "as the model called it")
+        answered(ledger, MANUAL, manual_of(word))
+        assert (ledger.required(PARTS) == [question]) == (word in serves), word

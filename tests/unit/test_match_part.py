@@ -174,6 +174,12 @@ def test_of_several_parts_that_are_called_just_so_the_others_are_named(wanted: s
     assert (facts.number, facts.others) == ("N-1", ["N-2", "N-3"])
 
 
+def test_of_very_many_others_only_some_are_named() -> None:
+    facts = match("触摸屏", [a_part(f"N-{number:05}", "触摸屏") for number in range(20_000)])
+    assert facts is not None
+    assert facts.others == ["N-00001", "N-00002", "N-00003", "N-00004", "N-00005", "…"]
+
+
 def test_what_is_called_so_by_number_or_name_leaves_no_doubt_about_an_alias() -> None:
     store = [a_part("N-1", "触摸屏", "N-2"), a_part("N-2", "屏", "触摸屏"), a_part("N-3", "板", "屏")]
     for wanted, number in {"N-2": "N-2", "触摸屏": "N-1", "屏": "N-2"}.items():

@@ -1,4 +1,4 @@
-"""Repeats, clears, floods and shelvings in terminals of several widths."""
+"""Repeats, clears and floods in terminals of several widths."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from db.views.order import order_lines
 from db.views.standing import part_line
-from db.views.tables import orders_table, shelved_table
+from db.views.tables import orders_table
 from tests.unit.test_tables import NOW, SHANGHAI, WIDTHS, a_row, an_order, printed
 
 # NOW is 02:30 on 5 August in Shanghai.
@@ -41,24 +41,6 @@ def a_flooded_order(rows: int = 40, **overrides: Any) -> dict[str, Any]:
     return an_order(flood=a_flood(), alarms=alarms, occurrences=820, **overrides)
 
 
-def a_shelving(**overrides: Any) -> dict[str, Any]:
-    facts = {
-        "id": 1,
-        "fingerprint": "fedcba9876543210" * 4,
-        "line_name": "整机老化测试B线（东区二楼）",
-        "equipment": "老化房温控系统三号机组",
-        "fault_code": "E205",
-        "until": NOW,
-        "shelved_by": "欧阳建国",
-        "why": "传感器已下单，周五到货",
-        "shelved_at": NOW,
-        "ended_at": None,
-        "ended_by": None,
-        "kept_back": 1234,
-    }
-    return facts | overrides
-
-
 def shown(order: dict[str, Any], width: int = 120) -> str:
     """The order on one line, so that no test depends on where a line is broken."""
     return " ".join(" ".join(printed(order_lines(order, SHANGHAI, width), width)).split())
@@ -82,6 +64,7 @@ def test_an_order_that_came_once_says_nothing_of_repeats() -> None:
         (0, 24 * 60, "12 times, 08-05 02:30 to 08-06 02:30"),
         (-180, 0, "12 times, 08-04 23:30 to 08-05 02:30"),
         (-180, -170, "12 times, 08-04 23:30 to 08-04 23:40"),
+        (0, 365 * 24 * 60, "12 times, 2026-08-05 02:30 to 2027-08-05 02:30"),
     ],
 )
 def test_repeats_are_told_with_their_times_and_with_the_days_where_they_are_not_one(
@@ -89,6 +72,19 @@ def test_repeats_are_told_with_their_times_and_with_the_days_where_they_are_not_
 ) -> None:
     times = {"first_at": NOW + timedelta(minutes=first), "last_at": NOW + timedelta(minutes=last)}
     assert f"Repeats {said}" in shown(an_order(occurrences=12, **times))
+
+
+@pytest.mark.parametrize("width", range(80, 141))
+def test_no_fact_of_an_order_is_clipped_at_any_width(width: int) -> None:
+    order = an_order(occurrences=3, last_at=NOW.replace(year=2030), repeat_of="WO-20260804-0003")
+
+    def words(wide: int) -> list[str]:
+        """Of the facts, which end where the first section begins."""
+        facts, _ = "\n".join(printed(order_lines(order, SHANGHAI, wide), wide)).split("\n\nDiagnosis")
+        return sorted(facts.split())
+
+    assert words(width) == words(300)
+    assert {"Asia/Shanghai", "2030-08-05"} <= set(words(width))
 
 
 def test_a_refire_names_the_order_before_it() -> None:
@@ -114,9 +110,11 @@ def test_a_flood_names_its_first_out_alarm_and_has_a_row_for_each_of_its_own() -
     assert "Alarms" in ended  # also where the leader is alone so far
 
 
-def test_rows_of_several_days_name_the_day() -> None:
+def test_rows_of_several_days_name_the_day_and_of_several_years_the_year() -> None:
     rows = [a_row(), a_row(first_at=NOW - timedelta(days=1), occurrences=2)]
-    assert "08-04 02:30 08-05 02:30" in shown(an_order(alarms=rows))
+    assert " 08-04 02:30 08-05 02:30" in shown(an_order(alarms=rows))
+    rows[1]["cleared_at"] = NOW.replace(year=2030)
+    assert " 2026-08-04 02:30 2026-08-05 02:30 2030-08-05 02:30" in shown(an_order(alarms=rows))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -198,40 +196,16 @@ def test_an_occurrence_says_what_it_is_and_of_which_order() -> None:
     def said(event: dict[str, Any], order_id: str | None) -> str:
         return " ".join(printed(part_line(event, order_id, SHANGHAI), 200))
 
-    line = "event evt-9 from plc-7, E101  供钉直轨, 2026-08-05 02:30:00, is"
+    line = "event evt-9 from plc-7, E101 供钉直轨, 2026-08-05 02:30:00, is"
     assert said(event, "WO-20260805-0001") == f"{line} an occurrence of WO-20260805-0001"
     assert said(event | {"state": "cleared"}, None) == f"{line} the clear of event evt-1 from 边缘盒"
     hostile = event | {"event_id": HOSTILE, "source": HOSTILE, "equipment": HOSTILE, "fault_code": HOSTILE}
     assert not set("\x1b\u202e") & set(said(hostile, None))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_what_is_shelved_fits_the_terminal_with_fingerprint_until_and_count(width: int) -> None:
-    for rows in ([a_shelving()], [a_shelving(), a_shelving(ended_at=NOW, ended_by="王芳")]):
-        lines = printed(shelved_table(rows, SHANGHAI, width), width)
-        assert max(map(cell_len, lines)) <= width
-        told = [line for line in lines if "fedcba987654" in line]
-        assert len(told) == len(rows)
-        assert all(said in line for line in told for said in ("E205", "08-05 02:30", "1,234"))
-
-
-def test_how_a_shelving_ended_is_told_when_one_has() -> None:
-    assert "Ended" not in printed(shelved_table([a_shelving()], SHANGHAI, 200), 200)[0]
-    rows = [a_shelving(), a_shelving(ended_at=NOW), a_shelving(ended_at=NOW, ended_by="王芳")]
-    _, _, lasting, by_itself, by_person = printed(shelved_table(rows, SHANGHAI, 200), 200)
-    assert "by itself" not in lasting
-    assert "by itself" in by_itself
-    assert "王芳" in by_person
-    assert "传感器已下单，周五到货" in lasting
-
-
-def test_text_from_outside_cannot_play_tricks_in_a_flood_or_a_shelving() -> None:
+def test_text_from_outside_cannot_play_tricks_in_a_flood() -> None:
     first_out = {"event_id": HOSTILE, "source": HOSTILE, "equipment": HOSTILE, "fault_code": HOSTILE}
     flood = a_flood(line_name=HOSTILE, first_out=first_out | {"order_id": None})
     rows = [a_row(equipment=HOSTILE, fault_code=HOSTILE), a_row()]
-    views = [
-        order_lines(an_order(flood=flood, alarms=rows, repeat_of=HOSTILE), SHANGHAI, 120),
-        shelved_table([a_shelving(equipment=HOSTILE, why=HOSTILE, shelved_by=HOSTILE)], SHANGHAI, 200),
-    ]
-    for view in views:
-        assert not set("\x1b\u202e") & set("\n".join(printed(view, 200)))
+    view = order_lines(an_order(flood=flood, alarms=rows, repeat_of=HOSTILE), SHANGHAI, 120)
+    assert not set("\x1b\u202e") & set("\n".join(printed(view, 200)))

@@ -31,6 +31,7 @@ def list_(
     with terminal.opened() as database, database.reading() as session:
         found = list_poison(session, limit + 1)
         now = clock.now(session)
+        where = terminal.place(database.url)
     more, found = len(found) > limit, found[:limit]
     if as_json:
         terminal.print_json(found)
@@ -38,7 +39,7 @@ def list_(
         console = terminal.terminal()
         console.print(_table(found, zone, now, console.width))
     else:
-        typer.echo("no alarm is set aside as poison")
+        typer.echo(f"no alarm is set aside as poison in {where}")
     if more:
         typer.echo(f"the worst {limit}; --limit shows more", err=as_json)
 

@@ -1,7 +1,7 @@
 """The commands `alarm-worker rejected`: what could not be read as an alarm, and what becomes of it."""
 
 import base64
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +24,9 @@ AllOpen = Annotated[bool, typer.Option("--all-open", help="All that are open now
 Reason = Annotated[str | None, typer.Option(metavar="REASON", help=f"Only of this reason: {REASON_WORDS}.")]
 By = Annotated[str, typer.Option("--by", metavar="WHO", help="Who does it; kept with the entry.")]
 
+_Outcome = tuple[int, str | Exception]
+"""An entry's id, and what is to be said of it, or why it could not be done."""
+
 
 @app.command("list")
 def list_(
@@ -41,6 +44,7 @@ def list_(
         found = list_rejected(session, limit, open_only=not all_, reason=wanted)
         still_open = count_rejected(session, open_only=True, reason=wanted)
         ever = count_rejected(session, reason=wanted)
+        where = terminal.place(database.url)
     total = ever if all_ else still_open
     counted = f"{still_open} open" if still_open == ever else f"{still_open} open of {ever} rejected"
     if as_json:
@@ -52,9 +56,9 @@ def list_(
         console.print(rejected_table(found, zone, console.width))
         typer.echo(counted)
     elif not ever:
-        typer.echo("nothing was rejected" + (f" as {wanted}" if wanted else ""))
+        typer.echo(f"nothing was rejected{f' as {wanted}' if wanted else ''} in {where}")
     else:
-        typer.echo(f"{counted}; --all shows those that were retried or dropped")
+        typer.echo(f"{counted} in {where}; --all shows those that were retried or dropped")
     if total > limit:
         typer.echo(f"the newest {limit} of {total}; --limit {total} shows all", err=as_json)
 
@@ -80,8 +84,9 @@ def show(rejected_id: Id, as_json: terminal.AsJson = False) -> None:
 def retry(by: By, ids: Ids = None, all_open: AllOpen = False, reason: Reason = None) -> None:
     """Push entries onto the stream again, as events that can be read by now.
 
-    What still cannot be read comes back as a rejected entry of its own. One that was cut at 64 KiB, or that
-    lay on Celery's own list, cannot be pushed again. An alarm that was taken in already stays one alarm.
+    What still cannot be read comes back as a rejected entry of its own. One that was cut at 64 KiB, that lay
+    on Celery's own list, or whose event_id another alarm has, cannot be pushed again. An alarm that was taken
+    in already stays one alarm.
     """
     from db.settings import settings_or_exit
     from producers.queue import connect
@@ -96,7 +101,11 @@ def retry(by: By, ids: Ids = None, all_open: AllOpen = False, reason: Reason = N
         def push(number: int) -> str:
             return f"pushed again as entry {again.retry(database, broker, number, who)}"
 
-        _each(numbers, push, named=not all_open, done="pushed again")
+        outcomes = _one_by_one(numbers, push, "pushed again")
+        if all_open:
+            _say_how_many(outcomes, "pushed again")
+        else:
+            _say_each(outcomes)
 
 
 @app.command()
@@ -121,7 +130,11 @@ def drop(
                 close(session, number, RejectedStatus.DROPPED, who, datetime.now(UTC), said)
             return f"dropped, by {who}"
 
-        _each(numbers, close_one, named=not all_open, done="dropped")
+        outcomes = _one_by_one(numbers, close_one, "dropped")
+        if all_open:
+            _say_how_many(outcomes, "dropped")
+        else:
+            _say_each(outcomes)
 
 
 def _chosen(database: "Database", ids: list[int] | None, all_open: bool, reason: str | None) -> list[int]:
@@ -138,32 +151,44 @@ def _chosen(database: "Database", ids: list[int] | None, all_open: bool, reason:
         return open_ids(session, reason)
 
 
-def _each(numbers: Iterable[int], work: Callable[[int], str], named: bool, done: str) -> None:
-    """Does what can be done, one by one. What could not be is said, and a failure, where it was named."""
+def _one_by_one(numbers: Iterable[int], work: Callable[[int], str], done: str) -> Iterator[_Outcome]:
+    """Does what can be done. A broker that fails ends it, and the command."""
     from redis import RedisError
 
     from db.errors import DatabaseError
     from worker.line.push_again import CannotRetry
     from worker.process.backoff import brief
 
-    succeeded = refused = 0
+    succeeded = 0
     for number in numbers:
         try:
             said = work(number)
         except (DatabaseError, CannotRetry) as error:
-            refused += 1
-            if named:
-                typer.echo(f"error: {terminal.one_line(error)}", err=True)
+            yield number, error
         except (RedisError, OSError) as error:
             terminal.fail(f"the broker failed: {brief(error)}; {succeeded} were {done} before that")
         else:
             succeeded += 1
-            if named:
-                typer.echo(f"rejected alarm {number}: {said}")
-    if not named:
-        typer.echo(f"{succeeded} {done}" + (f", {refused} cannot be; name one to see why" if refused else ""))
-    if named and refused:
+            yield number, said
+
+
+def _say_each(outcomes: Iterable[_Outcome]) -> None:
+    """What could not be done although it was named is a failure."""
+    refused = 0
+    for number, outcome in outcomes:
+        if isinstance(outcome, Exception):
+            refused += 1
+            typer.echo(f"error: {terminal.one_line(outcome)}", err=True)
+        else:
+            typer.echo(f"rejected alarm {number}: {outcome}")
+    if refused:
         raise typer.Exit(terminal.WRONG)
+
+
+def _say_how_many(outcomes: Iterable[_Outcome], done: str) -> None:
+    refusals = [isinstance(outcome, Exception) for _, outcome in outcomes]
+    refused = f", {sum(refusals)} cannot be; name one to see why" if any(refusals) else ""
+    typer.echo(f"{refusals.count(False)} {done}{refused}")
 
 
 def _reason(reason: str | None) -> str | None:

@@ -14,7 +14,8 @@ def status(
     """Show where every alarm is, and whether all are accounted for.
 
     The books balance when each active alarm has opened an order, is attached to one, is shelved, or is still
-    on its way. When they do not, what is wrong is said, and the exit code is 1.
+    on its way. When they do not, what is wrong is said, and the exit code is 1; likewise when the broker
+    cannot be asked.
     """
     from db.queries import clock
     from db.queries.books import books, newest_alarm, oldest_open
@@ -34,7 +35,7 @@ def status(
         from db.views.books import books_view
 
         terminal.terminal().print(books_view(found, now))
-    raise typer.Exit(0 if found["balanced"] else terminal.WRONG)
+    raise typer.Exit(0 if found["balanced"] and found["broker"]["error"] is None else terminal.WRONG)
 
 
 def _broker(url: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from producers.queue import FIELD, STREAM
 
 
 class CannotRetry(Exception):
-    """Raised when there is no event in what was kept that could be pushed again."""
+    """Raised when nothing good could come of what was kept, were it pushed again."""
 
 
 def retry(database: Database, broker: Redis, rejected_id: int, by: str) -> str:
@@ -40,6 +40,12 @@ def event_in(rejected_id: int, reason: str, raw: bytes, raw_bytes: int) -> bytes
         raise CannotRetry(
             f"rejected alarm {rejected_id} lay on Celery's own list, so it was never sent as an alarm; if it "
             f"is one, `rejected show {rejected_id} --json` has its bytes"
+        )
+    if reason == RejectReason.ID_REUSED:
+        raise CannotRetry(
+            f"rejected alarm {rejected_id} has the source and event_id of an alarm that was accepted with "
+            "other content, so it would only be rejected again; if it is another alarm, send it under an "
+            f"event_id of its own; `rejected show {rejected_id}` has it"
         )
     if len(raw) < raw_bytes:
         raise CannotRetry(

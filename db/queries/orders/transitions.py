@@ -14,6 +14,7 @@ from db.models.standing import StandingStatus
 from db.queries.orders.reading import show
 from db.queries.rows import changed
 from db.queries.standing.lines import lock_lines
+from db.queries.standing.places import stand_again
 
 TRANSITIONS: dict[OrderStatus, tuple[OrderStatus, ...]] = {
     OrderStatus.WAITING: (OrderStatus.READY, OrderStatus.CANCELLED),
@@ -54,7 +55,8 @@ def set_status(
         if wanted in ENDED:
             _end(session, leader_id, now)
         elif read in ENDED:
-            _stand_again(session, order.order_id, leader_id)
+            _require_free(session, order.order_id, leader_id)
+            stand_again(session, leader_id)  # its flood does not: the line has had its peace since
     mine = update(WorkOrder).where(WorkOrder.id == order.id, WorkOrder.status == read)
     if not changed(session, mine.values(status=wanted)):
         raise StatusConflict(order.order_id, read, wanted)
@@ -82,8 +84,8 @@ def _end(session: Session, leader_id: int, now: datetime) -> None:
     changed(session, flood.values(ended_at=now))
 
 
-def _stand_again(session: Session, order_id: str, leader_id: int) -> None:
-    """Its flood does not begin again: the line has had its peace since."""
+def _require_free(session: Session, order_id: str, leader_id: int) -> None:
+    """Raises FaultHeld when another order stands for one of its faults by now."""
     own = select(StandingAlarm.fingerprint).where(StandingAlarm.leader_id == leader_id)
     newer = (
         select(StandingAlarm, Alarm, WorkOrder.order_id)
@@ -100,10 +102,6 @@ def _stand_again(session: Session, order_id: str, leader_id: int) -> None:
     if found is not None:
         standing, leader, holder = found
         raise FaultHeld(order_id, _named(standing), holder, leader.event_id, leader.source)
-    closed = update(StandingAlarm).where(
-        StandingAlarm.leader_id == leader_id, StandingAlarm.status == StandingStatus.CLOSED
-    )
-    changed(session, closed.values(status=StandingStatus.OPEN, closed_at=None))
 
 
 def _named(standing: StandingAlarm) -> str:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -54,7 +54,7 @@ class _Places:
         new = {each.fingerprint for each in active} - self._held.keys()
         batch = {arrival.id for arrival in arrivals}
         since = min((each.occurred_at for each in active), default=now)
-        self._clears = _unmatched_clears(session, new, since, batch)
+        self._clears = _clears(session, new, since, batch)
         self._ended = _ended_orders(session, new, now - rules.repeat_window) if rules.repeat_window else {}
 
     def take(self, alarm: Arrival) -> None:
@@ -75,14 +75,14 @@ class _Places:
     def clear(self, alarm: Arrival) -> None:
         standing = self._held.get(alarm.fingerprint)
         if standing is None or alarm.occurred_at < standing.last_at:
-            self._clears[alarm.fingerprint].append((alarm.id, alarm.occurred_at))
+            self._clears[alarm.fingerprint].append(_Clear(alarm.id, alarm.occurred_at, None))
             return
         standing.cleared_at = max(standing.cleared_at or alarm.occurred_at, alarm.occurred_at)
         self._match(alarm.id, standing.leader_id)
 
     def _open(self, alarm: Arrival) -> None:
         leader_id = floods.leader_for(self._session, alarm, self._now, self._rules) or alarm.id
-        early = [one for one in self._clears[alarm.fingerprint] if one[1] >= alarm.occurred_at]
+        early = [one for one in self._clears[alarm.fingerprint] if one.at >= alarm.occurred_at]
         standing = StandingAlarm(
             fingerprint=alarm.fingerprint,
             leader_id=leader_id,
@@ -96,14 +96,15 @@ class _Places:
             occurrences=1,
             first_at=alarm.occurred_at,
             last_at=alarm.occurred_at,
-            cleared_at=max((at for _, at in early), default=None),
+            cleared_at=max((clear.at for clear in early), default=None),
             opened_at=self._now,
             repeat_of=self._ended.get(alarm.fingerprint),
         )
         self._session.add(standing)
         self._held[alarm.fingerprint] = standing
-        for clear_id, _ in early:
-            self._match(clear_id, leader_id)
+        for clear in early:
+            if clear.leader_id is None:
+                self._match(clear.id, leader_id)
         if leader_id != alarm.id:
             self._worse(leader_id, alarm)
             self._attach(alarm, leader_id)
@@ -139,21 +140,43 @@ def _held(session: Session, fingerprints: Collection[str], now: datetime) -> dic
     return held
 
 
-def _unmatched_clears(
+def stand_again(session: Session, leader_id: int) -> None:
+    """What an ended order stood for stands again, cleared by what has come since. The caller holds its lines,
+    and knows that nothing else stands for it."""
+    closed = select(StandingAlarm).where(
+        StandingAlarm.leader_id == leader_id, StandingAlarm.status == StandingStatus.CLOSED
+    )
+    for standing in session.scalars(closed):
+        standing.status, standing.closed_at = StandingStatus.OPEN, None
+        since = _clears(session, [standing.fingerprint], standing.last_at, ())[standing.fingerprint]
+        for clear in since:
+            standing.cleared_at = max(standing.cleared_at or clear.at, clear.at)
+            if clear.leader_id is None:
+                session.execute(update(Alarm).where(Alarm.id == clear.id).values(leader_id=leader_id))
+
+
+class _Clear(NamedTuple):
+    id: int
+    at: datetime
+    leader_id: int | None  # of the order that it cleared before
+
+
+def _clears(
     session: Session, fingerprints: Collection[str], since: datetime, batch: Collection[int]
-) -> defaultdict[str, list[tuple[int, datetime]]]:
-    """The clears that came before any alarm that they could clear; those of the batch come in their turn."""
-    found: defaultdict[str, list[tuple[int, datetime]]] = defaultdict(list)
+) -> defaultdict[str, list[_Clear]]:
+    """The clears since then, also those of an earlier order: its alarm may come late. Those of the batch come
+    in their turn."""
+    found: defaultdict[str, list[_Clear]] = defaultdict(list)
     if fingerprints:
-        query = select(Alarm.id, Alarm.fingerprint, Alarm.occurred_at, Alarm.attributes).where(
+        facts = (Alarm.id, Alarm.occurred_at, Alarm.leader_id, Alarm.fingerprint, Alarm.attributes)
+        query = select(*facts).where(
             Alarm.fingerprint.in_(fingerprints),
             Alarm.state == AlarmState.CLEARED,
-            Alarm.leader_id.is_(None),
             Alarm.occurred_at >= since,
         )
-        for alarm_id, fingerprint, occurred_at, attributes in session.execute(query):
+        for alarm_id, occurred_at, leader_id, fingerprint, attributes in session.execute(query):
             if alarm_id not in batch and not is_historical(attributes):
-                found[fingerprint].append((alarm_id, occurred_at))
+                found[fingerprint].append(_Clear(alarm_id, occurred_at, leader_id))
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Alarm, Shelving, StandingAlarm
@@ -17,6 +17,11 @@ from db.queries.standing.urgency import raise_urgency
 from db.rules import Rules
 
 
+def lasting(now: datetime) -> ColumnElement[bool]:
+    """That a shelving keeps alarms back: its time is not over, and nobody has said that it is to end."""
+    return and_(Shelving.ended_at.is_(None), Shelving.ended_by.is_(None), Shelving.until > now)
+
+
 def keep_back(session: Session, arrivals: Sequence[Arrival], now: datetime) -> list[Arrival]:
     """Mark the alarms whose fingerprint is shelved; the others, and whatever clears."""
     fingerprints = {each.fingerprint for each in arrivals if each.state != AlarmState.CLEARED}
@@ -25,7 +30,7 @@ def keep_back(session: Session, arrivals: Sequence[Arrival], now: datetime) -> l
     # Shared, so that a shelving does not end before the alarms that it keeps back can be seen.
     query = (
         select(Shelving.fingerprint, Shelving.id)
-        .where(Shelving.fingerprint.in_(fingerprints), Shelving.ended_at.is_(None), Shelving.until > now)
+        .where(Shelving.fingerprint.in_(fingerprints), lasting(now))
         .order_by(Shelving.id)
         .with_for_update(read=True)
     )
@@ -43,16 +48,16 @@ def keep_back(session: Session, arrivals: Sequence[Arrival], now: datetime) -> l
 
 def any_over(session: Session, now: datetime) -> bool:
     """Whether `release` would release any."""
-    return session.scalars(select(Shelving.id).where(*_over(now)).limit(1)).first() is not None
+    return session.scalars(select(Shelving.id).where(_over(now)).limit(1)).first() is not None
 
 
 def release(session: Session, now: datetime, rules: Rules) -> int:
-    """End the shelvings whose time is over; how many it were.
+    """End the shelvings that are over; how many it were.
 
     If a fault has not been cleared since, the newest alarm that was kept back of it gets its place now, and
     the older ones go where that one goes; else they all stay as they are.
     """
-    over = select(Shelving).where(*_over(now)).order_by(Shelving.id).with_for_update()
+    over = select(Shelving).where(_over(now)).order_by(Shelving.id).with_for_update()
     shelvings = session.scalars(over.execution_options(populate_existing=True)).all()
     lock_lines(session, [shelving.line_name for shelving in shelvings])
     for shelving in shelvings:
@@ -66,15 +71,19 @@ def release(session: Session, now: datetime, rules: Rules) -> int:
     return len(shelvings)
 
 
-def _over(now: datetime) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    return Shelving.ended_at.is_(None), Shelving.until <= now
+def _over(now: datetime) -> ColumnElement[bool]:
+    """That it keeps nothing back any more, and what it kept back has no place yet."""
+    return and_(Shelving.ended_at.is_(None), or_(Shelving.ended_by.is_not(None), Shelving.until <= now))
 
 
 def _cleared_since(session: Session, alarm: Arrival) -> bool:
+    """Of the same moment, by whole seconds perhaps, what came later: a fault that stands must get its order."""
+    later = or_(
+        Alarm.occurred_at > alarm.occurred_at,
+        and_(Alarm.occurred_at == alarm.occurred_at, Alarm.id > alarm.id),
+    )
     query = select(Alarm.attributes).where(
-        Alarm.fingerprint == alarm.fingerprint,
-        Alarm.state == AlarmState.CLEARED,
-        Alarm.occurred_at >= alarm.occurred_at,
+        Alarm.fingerprint == alarm.fingerprint, Alarm.state == AlarmState.CLEARED, later
     )
     return any(not is_historical(attributes) for attributes in session.scalars(query))
 

@@ -11,6 +11,7 @@ from db.models import Alarm, Shelving, StandingAlarm, WorkOrder
 from db.models.standing import StandingStatus
 from db.queries.rows import fitted, insert
 from db.queries.shape import fields
+from db.queries.standing.shelved import lasting
 
 SHELVING_FIELDS = (
     "id",
@@ -33,8 +34,8 @@ def shelve(session: Session, key: str, until: datetime, by: str, why: str, now: 
     """Shelve a fingerprint, given as `fingerprint_of` takes it; the shelving, and as `order_id` the open
     order that holds the fingerprint, if any.
 
-    Raises AlreadyShelved besides what `fingerprint_of` raises; also when the time of the last shelving is
-    over, and no intake has given the alarms that it kept back their places yet.
+    Raises AlreadyShelved besides what `fingerprint_of` raises; also when the last shelving is over, and no
+    intake has given the alarms that it kept back their places yet.
     """
     fingerprint = fingerprint_of(session, key)
     alarm = session.scalars(
@@ -59,20 +60,22 @@ def shelve(session: Session, key: str, until: datetime, by: str, why: str, now: 
         held = session.scalar(select(Shelving).where(_held(fingerprint)))
         if held is None:  # it has ended between the two statements
             return shelve(session, key, until, by, why, now)
-        raise AlreadyShelved(fingerprint, held.until.astimezone(until.tzinfo), held.shelved_by, now)
+        agreed = held.until.astimezone(until.tzinfo)
+        raise AlreadyShelved(fingerprint, agreed, held.shelved_by, now, held.ended_by)
     [shelving] = _shelvings(session, Shelving.id == shelving_id)
     return shelving | {"order_id": _holder(session, fingerprint)}
 
 
 def unshelve(session: Session, key: str, by: str, now: datetime) -> dict[str, Any]:
-    """Let the time of a shelving be over now; the shelving. The intake ends it, within seconds.
+    """Say that a shelving is to end; the shelving. The intake ends it, within seconds.
 
     Raises NotShelved besides what `fingerprint_of` raises.
     """
     fingerprint = fingerprint_of(session, key)
-    mine = update(Shelving).where(_held(fingerprint), Shelving.until > now)
     ids = session.scalars(
-        mine.values(until=now, **fitted(Shelving, ended_by=by))
+        update(Shelving)
+        .where(Shelving.fingerprint == fingerprint, lasting(now))
+        .values(fitted(Shelving, ended_by=by))
         .returning(Shelving.id)
         .execution_options(synchronize_session=False)
     ).all()
@@ -84,10 +87,10 @@ def unshelve(session: Session, key: str, by: str, now: datetime) -> dict[str, An
 
 def list_shelved(session: Session, now: datetime, ended: bool = False) -> list[dict[str, Any]]:
     """What is shelved now, the next one to end on top; with `ended`, below it what was shelved before."""
-    lasting = and_(Shelving.ended_at.is_(None), Shelving.until > now)
+    lasts = lasting(now)
     if not ended:
-        return _shelvings(session, lasting)
-    return _shelvings(session, lasting) + _shelvings(session, not_(lasting), latest_first=True)
+        return _shelvings(session, lasts)
+    return _shelvings(session, lasts) + _shelvings(session, not_(lasts), latest_first=True)
 
 
 def fingerprint_of(session: Session, key: str) -> str:
@@ -136,6 +139,7 @@ def _shelvings(
     kept_back = (
         select(func.count()).select_from(Alarm).where(Alarm.shelving_id == Shelving.id).scalar_subquery()
     )
-    order = (Shelving.until.desc(), Shelving.id.desc()) if latest_first else (Shelving.until, Shelving.id)
+    ended_last = (Shelving.ended_at.is_not(None), Shelving.ended_at.desc(), Shelving.id.desc())
+    order = ended_last if latest_first else (Shelving.until, Shelving.id)
     rows = session.execute(select(Shelving, kept_back).where(wanted).order_by(*order))
     return [fields(row, SHELVING_FIELDS) | {"kept_back": kept} for row, kept in rows]
