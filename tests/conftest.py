@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from db.session import Database
-from tests.servers import PostgresServer, ValkeyServer
+from tests.helpers.servers import PostgresServer, ValkeyServer
 
 _TEMPLATE = "migrated"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from db.settings import PlantSettings
-from tests.eval_models import AnyEndpoint, fit
+from tests.helpers.eval_models import AnyEndpoint, fit
 from tests.misbehaviour import ALL
 from tests.misbehaviour.injection import message_of
 from worker.eval.run import Evaluation, Job, Run

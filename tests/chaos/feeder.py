@@ -12,7 +12,7 @@ from typing import Self
 from producers.events import AlarmEvent
 from producers.queue import PublishError, connect, publish
 from tests.chaos.events import Maker
-from tests.support import eventually
+from tests.helpers.support import eventually
 
 AT_ONCE = 50
 PATIENCE_SECONDS = 120.0

@@ -19,10 +19,10 @@ from tests.chaos.events import PROBE_SEVERITY, Maker
 from tests.chaos.feeder import Feeder
 from tests.chaos.watch import Watch
 from tests.chaos.workers import CONCURRENCY, GRACE_SECONDS, LEASE_SECONDS, Worker
-from tests.endpoint import Conversation, Endpoint, Reply, completion, good
-from tests.processes import environment
-from tests.servers import ValkeyServer
-from tests.support import eventually
+from tests.helpers.endpoint import Conversation, Endpoint, Reply, completion, good
+from tests.helpers.processes import environment
+from tests.helpers.servers import ValkeyServer
+from tests.helpers.support import eventually
 from worker.line.dispatcher import OUTSTANDING_PER_THREAD
 from worker.tasks import queue_lists
 

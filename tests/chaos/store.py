@@ -11,7 +11,7 @@ from typing import Protocol
 from db.migrate import upgrade
 from db.plant import load
 from db.session import Database
-from tests.servers import PostgresServer
+from tests.helpers.servers import PostgresServer
 
 KINDS = ("postgresql", "sqlite")
 

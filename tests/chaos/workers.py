@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.processes import BIN, celery_worker
-from tests.support import eventually
+from tests.helpers.processes import BIN, celery_worker
+from tests.helpers.support import eventually
 from worker.process.owned import end_owned, start_owned
 
 GRACE_SECONDS = 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.faults import ALL
-from tests.processes import ROOT, environment
+from tests.helpers.processes import ROOT, environment
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -18,12 +18,12 @@ from sqlalchemy import text
 
 from db.migrate import require_head
 from db.session import Database
-from tests import compose
-from tests.compose_here import VALUES, Here
-from tests.locked_down import HAS_LANDLOCK
-from tests.processes import ROOT, run, started
-from tests.servers import PostgresServer
-from tests.support import eventually
+from tests.helpers import compose
+from tests.helpers.compose_here import VALUES, Here
+from tests.helpers.locked_down import HAS_LANDLOCK
+from tests.helpers.processes import ROOT, run, started
+from tests.helpers.servers import PostgresServer
+from tests.helpers.support import eventually
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -15,8 +15,8 @@ from sqlalchemy import select
 from db.migrate import upgrade
 from db.models import Alarm, WorkOrder
 from db.session import Database
-from tests.processes import BIN, environment
-from tests.support import eventually
+from tests.helpers.processes import BIN, environment
+from tests.helpers.support import eventually
 
 pytestmark = pytest.mark.timeout(180)
 

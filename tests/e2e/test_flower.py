@@ -14,9 +14,9 @@ from sqlalchemy import text
 from db.session import Database
 from producers.queue import connect, publish
 from producers.simulator import simulate
-from tests.processes import environment, started
-from tests.servers import free_port
-from tests.support import eventually
+from tests.helpers.processes import environment, started
+from tests.helpers.servers import free_port
+from tests.helpers.support import eventually
 from worker.tasks import HANDLE_ALARM
 
 pytestmark = pytest.mark.timeout(180)

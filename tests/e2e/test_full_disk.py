@@ -17,12 +17,12 @@ from db.queries.books import books
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import STREAM, connect, publish
-from tests.processes import celery_worker, environment, started
-from tests.producer_process import Producer
-from tests.sample_events import raw
-from tests.servers import PostgresServer, ValkeyServer
-from tests.small_disk import Disk, small_disk
-from tests.support import eventually
+from tests.helpers.processes import celery_worker, environment, started
+from tests.helpers.producer_process import Producer
+from tests.helpers.sample_events import raw
+from tests.helpers.servers import PostgresServer, ValkeyServer
+from tests.helpers.small_disk import Disk, small_disk
+from tests.helpers.support import eventually
 
 pytestmark = pytest.mark.timeout(240)
 BATCH = 40

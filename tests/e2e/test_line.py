@@ -18,10 +18,10 @@ from db.queries.orders import reading as orders
 from db.session import Database
 from producers.queue import connect, publish
 from producers.simulator import simulate
-from tests.endpoint import Endpoint, good
-from tests.line import statuses
-from tests.processes import celery_worker, environment, run, started
-from tests.support import eventually, faults
+from tests.helpers.endpoint import Endpoint, good
+from tests.helpers.line import statuses
+from tests.helpers.processes import celery_worker, environment, run, started
+from tests.helpers.support import eventually, faults
 
 pytestmark = pytest.mark.timeout(180)
 

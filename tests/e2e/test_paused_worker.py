@@ -13,10 +13,10 @@ from sqlalchemy import text
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import connect, publish
-from tests.endpoint import Endpoint, good
-from tests.processes import celery_worker, environment, started
-from tests.sample_events import raw
-from tests.support import eventually
+from tests.helpers.endpoint import Endpoint, good
+from tests.helpers.processes import celery_worker, environment, started
+from tests.helpers.sample_events import raw
+from tests.helpers.support import eventually
 
 ALARMS, TIMEOUT_SECONDS = 12, 6
 

@@ -14,9 +14,9 @@ import redis
 
 from producers.queue import STREAM
 from producers.spool import Spool
-from tests.broken_broker import BrokenBroker
-from tests.producer_process import Producer, ids_on_stream, recording, running, spooled
-from tests.support import eventually
+from tests.helpers.broken_broker import BrokenBroker
+from tests.helpers.producer_process import Producer, ids_on_stream, recording, running, spooled
+from tests.helpers.support import eventually
 
 
 @pytest.fixture

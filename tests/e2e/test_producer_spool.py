@@ -14,7 +14,7 @@ import redis
 
 from producers.queue import STREAM
 from producers.spool import Spool
-from tests.producer_process import (
+from tests.helpers.producer_process import (
     COMMAND,
     Producer,
     ids_on_stream,
@@ -22,8 +22,8 @@ from tests.producer_process import (
     running,
     spooled,
 )
-from tests.servers import ValkeyServer
-from tests.support import eventually
+from tests.helpers.servers import ValkeyServer
+from tests.helpers.support import eventually
 
 SEND = ("send", "--line", "交互屏组装A线", "--code", "E401")
 

@@ -24,11 +24,11 @@ from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import connect, publish
 from producers.settings import BrokerSettings
-from tests.endpoint import Conversation, Endpoint, Message, Reply, good_calls, says
-from tests.processes import descendants, environment, run, started
-from tests.scram import scram_role, scram_url
-from tests.servers import PostgresServer, ValkeyServer, free_port
-from tests.support import eventually
+from tests.helpers.endpoint import Conversation, Endpoint, Message, Reply, good_calls, says
+from tests.helpers.processes import descendants, environment, run, started
+from tests.helpers.scram import scram_role, scram_url
+from tests.helpers.servers import PostgresServer, ValkeyServer, free_port
+from tests.helpers.support import eventually
 from worker.app import build_app
 from worker.settings import WorkerSettings
 from worker.tasks import HANDLE_ALARM

@@ -9,8 +9,8 @@ import pytest
 from db.session import Database
 from db.settings import DatabaseSettings
 from producers.settings import BrokerSettings
-from tests.broken_broker import BrokenBroker
-from tests.processes import BIN, environment
+from tests.helpers.broken_broker import BrokenBroker
+from tests.helpers.processes import BIN, environment
 from worker.settings import AgentSettings
 
 pytestmark = pytest.mark.timeout(180)

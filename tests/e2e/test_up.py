@@ -13,9 +13,9 @@ from sqlalchemy import func, select
 
 from db.models import WorkOrder
 from db.session import Database
-from tests.processes import BIN, descendants, environment, is_running, run
-from tests.servers import free_port
-from tests.support import eventually
+from tests.helpers.processes import BIN, descendants, environment, is_running, run
+from tests.helpers.servers import free_port
+from tests.helpers.support import eventually
 
 pytestmark = pytest.mark.timeout(180)
 

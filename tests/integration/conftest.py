@@ -8,10 +8,10 @@ from typer.testing import CliRunner, Result
 
 from db.commands import work_orders as commands
 from db.session import Database
+from tests.helpers.work_orders import Command
 from tests.misbehaviour import table
 from tests.misbehaviour.bench import Bench
 from tests.misbehaviour.elsewhere import Elsewhere
-from tests.work_orders import Command
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from db.session import Database
 from producers.events import AlarmEvent
 from tests.chaos.books import Books, audited
 from tests.chaos.feeder import Identity
-from tests.support import NOW, accepted, an_alarm, claimed, settled
+from tests.helpers.support import NOW, accepted, an_alarm, claimed, settled
 
 SOURCE = "a fault"
 

@@ -1,6 +1,6 @@
 """Ways in which a model or its endpoint misbehaves, by kind; each must end in a perfect model's order."""
 
-from tests.endpoint import Behaviour, good
+from tests.helpers.endpoint import Behaviour, good
 from tests.misbehaviour import (
     bad_calls,
     falsehood,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, says, written
+from tests.helpers.endpoint import Behaviour, Conversation, Message, says, written
 from tests.misbehaviour.ways import arguments_as, as_json, one_call, speaks, wordy_calls, writes
 
 LONG = "x" * 50_000

@@ -16,12 +16,12 @@ from db.queries.alarms.intake import NewAlarm
 from db.queries.orders import reading as orders
 from db.session import Database
 from db.settings import PlantSettings
-from tests.endpoint import Endpoint
-from tests.line import shared_loop
+from tests.helpers.endpoint import Endpoint
+from tests.helpers.line import shared_loop
+from tests.helpers.support import accepted, an_alarm
 from tests.misbehaviour import injection
 from tests.misbehaviour.elsewhere import Elsewhere
 from tests.misbehaviour.states import LINE
-from tests.support import accepted, an_alarm
 from tools.sources import Sources
 from worker.agent.graph import Agent, build_agent
 from worker.agent.models import chat_model, close

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any, Self
 from urllib.request import urlopen
 
-from tests.endpoint import Endpoint
+from tests.helpers.endpoint import Endpoint
+from tests.helpers.processes import ROOT
 from tests.misbehaviour import ALL
-from tests.processes import ROOT
 
 
 class Elsewhere:

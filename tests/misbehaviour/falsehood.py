@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, good_calls, says
+from tests.helpers.endpoint import Behaviour, Conversation, Message, good_calls, says
 from tests.misbehaviour.ways import as_json
 
 _INVENTED: dict[str, Any] = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, Reply, completion, good, good_calls, says
+from tests.helpers.endpoint import Behaviour, Conversation, Message, Reply, completion, good, good_calls, says
 from tests.misbehaviour.ways import bad_reply, first
 
 HOUR = 3600.0

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.endpoint import Behaviour, Calls, Conversation, Message, good_calls, says
+from tests.helpers.endpoint import Behaviour, Calls, Conversation, Message, good_calls, says
 from tests.misbehaviour.ways import as_json
 
 ORDER_NOW = '<<call generate_work_order {"diagnosis": "一切正常", "actions": ["无需处理"]}>>'

@@ -11,7 +11,7 @@ from db.codes import comparable
 from db.models import FollowUp
 from db.models.order import StepName
 from db.session import Database
-from tests.endpoint import SECRET
+from tests.helpers.endpoint import SECRET
 from tests.misbehaviour import UNAIDED
 from tests.misbehaviour.bench import End
 from tools.ledger import Ledger, Question

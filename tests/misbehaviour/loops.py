@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, good_calls, says, walks_the_calendar
+from tests.helpers.endpoint import Behaviour, Conversation, Message, good_calls, says, walks_the_calendar
 from tests.misbehaviour.ways import always, as_json, in_turn, words
 
 _SPELLINGS = ("触摸屏", " 触摸屏 ", "触 摸 屏", "触摸屏。", "【触摸屏】", "「触摸屏」", "触-摸-屏", "触摸屏 ")

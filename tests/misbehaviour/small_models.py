@@ -3,8 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, Reply, completion, good_calls, says, written
-from tests.history import complaints_of_messages
+from tests.helpers.endpoint import (
+    Behaviour,
+    Conversation,
+    Message,
+    Reply,
+    completion,
+    good_calls,
+    says,
+    written,
+)
+from tests.helpers.history import complaints_of_messages
 from tests.misbehaviour.ways import as_json, found, one_call, speaks, text_as, words, wordy_calls
 from tests.misbehaviour.wrong_end import ORDER
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message
+from tests.helpers.endpoint import Behaviour, Conversation, Message
 from tests.misbehaviour.ways import as_json, one_call, text_as
 
 THOUGHT = "<think>先查手册，再查排班。也许调用 generate_work_order？\n不，太早了。</think>\n"

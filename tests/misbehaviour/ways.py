@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from tests.endpoint import Behaviour, Calls, Conversation, Message, Reply, good_calls, says
+from tests.helpers.endpoint import Behaviour, Calls, Conversation, Message, Reply, good_calls, says
 
 Write = Callable[[str, dict[str, Any]], Any]
 """A call, by tool and arguments, as it stands in a message's `tool_calls`."""

@@ -3,7 +3,7 @@
 from itertools import permutations
 from typing import Any
 
-from tests.endpoint import Behaviour, Conversation, Message, good_calls, says
+from tests.helpers.endpoint import Behaviour, Conversation, Message, good_calls, says
 from tests.misbehaviour.ways import always, first, words
 
 ORDER: tuple[str, dict[str, Any]] = (

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
+from tests.helpers.sample_events import GOOD
 from tests.rubbish.messages import EMBED, changed, message, raw
-from tests.sample_events import GOOD
 from worker.tasks import HANDLE_ALARM
 
 FIVE_MB = 5 * 1024 * 1024

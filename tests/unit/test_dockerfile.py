@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 
-from tests import compose
+from tests.helpers import compose
 
 PROJECT = tomllib.loads((compose.ROOT / "pyproject.toml").read_text("utf-8"))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests import compose
+from tests.helpers import compose
 
 TEXT = (compose.ROOT / "SECURITY.md").read_text("utf-8")
 TESTS = {file.name for file in (compose.ROOT / "tests").rglob("test_*.py")}

@@ -5,7 +5,7 @@ import re
 import pytest
 from pydantic_settings import BaseSettings
 
-from tests import compose
+from tests.helpers import compose
 from worker.commands.up import FlowerSettings
 
 SETTINGS: list[type[BaseSettings]] = [*compose.SETTINGS, FlowerSettings]

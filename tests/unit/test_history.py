@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.history import MAX_TOOL_RESULT_BYTES, complaints
+from tests.helpers.history import MAX_TOOL_RESULT_BYTES, complaints
 
 
 def a_request() -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests import compose
+from tests.helpers import compose
 
 LOCKS = ["requirements.lock", "requirements-worker.lock"]
 PROJECT = tomllib.loads((compose.ROOT / "pyproject.toml").read_text("utf-8"))

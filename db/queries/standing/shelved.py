@@ -77,7 +77,7 @@ def _over(now: datetime) -> ColumnElement[bool]:
 
 
 def _cleared_since(session: Session, alarm: Arrival) -> bool:
-    """Of the same moment, by whole seconds perhaps, what came later: a fault that stands must get its order."""
+    """Of one moment, by whole seconds perhaps, what came later: a fault that stands must get its order."""
     later = or_(
         Alarm.occurred_at > alarm.occurred_at,
         and_(Alarm.occurred_at == alarm.occurred_at, Alarm.id > alarm.id),

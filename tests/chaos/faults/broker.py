@@ -9,7 +9,7 @@ from typing import ClassVar
 from tests.chaos.books import Books
 from tests.chaos.faults.base import Fault
 from tests.chaos.rig import BURST, WELL_SECONDS, Rig
-from tests.support import eventually
+from tests.helpers.support import eventually
 
 CALL_SECONDS = 10
 """More than a producer's time to connect and its time for an answer together."""

@@ -9,7 +9,7 @@ from db.models.alarm import AlarmStatus
 from tests.chaos.books import Books
 from tests.chaos.faults.base import Fault
 from tests.chaos.rig import BURST, WELL_SECONDS, Rig
-from tests.support import eventually
+from tests.helpers.support import eventually
 
 ENOUGH = 5
 """Strikes among which each of the two moments must have been caught."""

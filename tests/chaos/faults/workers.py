@@ -10,7 +10,7 @@ from tests.chaos.books import Books
 from tests.chaos.faults.base import Fault
 from tests.chaos.rig import WELL_SECONDS, Rig
 from tests.chaos.workers import GRACE_SECONDS, LEASE_SECONDS
-from tests.support import eventually
+from tests.helpers.support import eventually
 
 SLOW_SHARE = 0.08
 """Of a model's answers: so that some alarms cannot end within the grace time."""

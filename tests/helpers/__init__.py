@@ -1,0 +1,1 @@
+"""What the tests share: real servers, processes and endpoints, and things to begin with."""
