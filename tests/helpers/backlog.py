@@ -3,7 +3,6 @@
 import base64
 import functools
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -88,23 +87,6 @@ def claim(database: Database, alarm_id: int) -> bool:
 def number_of(database: Database, status: AlarmStatus) -> int:
     with database.reading() as session:
         return session.scalars(select(func.count()).where(Alarm.status == status)).one()
-
-
-@contextmanager
-def running(*dispatchers: Dispatcher) -> Iterator[None]:
-    stop = threading.Event()
-    threads = [threading.Thread(target=each.run, args=(stop,)) for each in dispatchers]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for each in dispatchers:
-            each.wake()
-        for thread in threads:
-            thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
 
 
 def work(database: Database, broker: Redis, wanted: int, seconds: float = 60) -> list[int]:

@@ -21,9 +21,9 @@ from tests.helpers.backlog import (
     number_of,
     put,
     queued,
-    running,
     work,
 )
+from tests.helpers.running import running
 from tests.helpers.support import LEASE, an_alarm, at_once, eventually, only_postgresql
 from worker.line.dispatcher import REDISPATCH_AFTER
 

@@ -1,6 +1,5 @@
 """Readers that are gone are forgotten, and never one that still has entries or reads."""
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from redis import Redis
 
 from db.session import Database
 from producers.queue import STREAM, connect
+from tests.helpers.running import running
 from tests.helpers.support import eventually
 from worker.line.dead_readers import forget
 from worker.line.intake import GROUP, Intake
@@ -70,11 +70,5 @@ def test_an_intake_forgets_them_while_it_reads(
 ) -> None:
     monkeypatch.setattr("worker.line.dead_readers.GONE_SECONDS", 0)
     broker.xreadgroup(GROUP, "gone", {STREAM: ">"})
-    stop = threading.Event()
-    intake = threading.Thread(target=Intake(database, broker_url, "reads").run, args=(stop,))
-    intake.start()
-    try:
+    with running(Intake(database, broker_url, "reads")):
         eventually(lambda: "gone" not in readers(broker), 10)
-    finally:
-        stop.set()
-        intake.join(30)

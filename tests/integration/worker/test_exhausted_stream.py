@@ -1,8 +1,6 @@
 """Whoever adds to the stream may choose an entry's id: the last possible one must not end it for others."""
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +11,7 @@ from db.models import Alarm
 from db.session import Database
 from producers.queue import FIELD, STREAM, PublishError, connect, publish
 from producers.simulator import simulate
+from tests.helpers.running import running
 from tests.helpers.support import eventually
 from worker.line.exhausted import begin_anew
 from worker.line.intake import GROUP, Intake
@@ -25,19 +24,6 @@ def broker(broker_url: str) -> Iterator[Redis]:
     with connect(broker_url) as client:
         client.xgroup_create(STREAM, GROUP, id="0", mkstream=True)
         yield client
-
-
-@contextmanager
-def running(intake: Intake) -> Iterator[None]:
-    stop = threading.Event()
-    thread = threading.Thread(target=intake.run, args=(stop,))
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(10)
-    assert not thread.is_alive()
 
 
 def xadd(broker: Redis, *words: str) -> None:

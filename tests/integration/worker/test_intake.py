@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from db.queries.alarms import intake as rows
 from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import STREAM, publish
+from tests.helpers.running import running
 from tests.helpers.support import eventually
 from worker.line.entries import Entry
 from worker.line.intake import GROUP, Intake
@@ -50,19 +50,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def broker(broker_url: str) -> Iterator[Redis]:
     with Redis.from_url(broker_url, protocol=2) as client:
         yield client
-
-
-@contextmanager
-def running(intake: Intake) -> Iterator[None]:
-    stop = threading.Event()
-    thread = threading.Thread(target=intake.run, args=(stop,))
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(10)
-    assert not thread.is_alive()
 
 
 def count(database: Database, model: type[Alarm] | type[RejectedAlarm]) -> int:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +19,7 @@ from db.session import Database
 from producers.events import AlarmEvent
 from producers.queue import publish
 from tests.helpers.faults import books_balance
+from tests.helpers.running import running
 from tests.helpers.support import at_once, count, eventually
 from worker.line.intake import Intake
 
@@ -37,21 +37,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def broker(broker_url: str) -> Iterator[Redis]:
     with Redis.from_url(broker_url, protocol=2) as client:
         yield client
-
-
-@contextmanager
-def running(*intakes: Intake) -> Iterator[None]:
-    stop = threading.Event()
-    threads = [threading.Thread(target=intake.run, args=(stop,)) for intake in intakes]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(20)
-    assert not any(thread.is_alive() for thread in threads)
 
 
 def an_event(event_id: str, equipment: str = "A1", **fields: Any) -> AlarmEvent:

@@ -13,7 +13,8 @@ from db.models.alarm import AlarmStatus
 from db.session import Database
 from producers.queue import STREAM, publish
 from producers.simulator import simulate
-from tests.helpers.backlog import MOST, MakeDispatcher, dispatchers, next_task, put, queued, running, work
+from tests.helpers.backlog import MOST, MakeDispatcher, dispatchers, next_task, put, queued, work
+from tests.helpers.running import running
 from tests.helpers.support import an_alarm, eventually
 from worker.line.dispatcher import LOST_AFTER, REDISPATCH_AFTER
 from worker.line.intake import Intake
@@ -50,14 +51,8 @@ def test_a_broker_that_is_emptied_after_acceptance_loses_nothing(
 ) -> None:
     events = [event for event in simulate(80, 5, datetime.now(UTC)) if event.state == "active"]
     publish(broker, events)
-    stop = threading.Event()
-    intake = threading.Thread(target=Intake(database, broker_url, "a test").run, args=(stop,))
-    intake.start()
-    try:
+    with running(Intake(database, broker_url, "a test")):
         eventually(lambda: not broker.xlen(STREAM) and broker.exists(STREAM), 30)
-    finally:
-        stop.set()
-        intake.join(30)
     with database.reading() as session:
         accepted = set(session.scalars(select(Alarm.id).where(Alarm.status == AlarmStatus.WAITING)))
     assert accepted

@@ -1,7 +1,6 @@
 """What the log says of rejected alarms that nobody has dealt with."""
 
 import logging
-import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -13,6 +12,7 @@ from db.models.alarm import RejectedStatus
 from db.queries.alarms import rejected
 from db.session import Database
 from producers.queue import STREAM
+from tests.helpers.running import running
 from tests.helpers.support import eventually
 from worker.line.intake import Intake
 from worker.line.open_rejected import OpenRejected
@@ -30,10 +30,7 @@ def test_an_intake_says_how_many_are_open_when_that_changes(
     monkeypatch.setattr("worker.line.intake.BLOCK_MILLISECONDS", 50)
     monkeypatch.setattr("worker.line.intake.CLAIM_EVERY_SECONDS", 0.1)
     caplog.set_level(logging.INFO, "worker.line.open_rejected")
-    stop = threading.Event()
-    thread = threading.Thread(target=Intake(database, broker_url, "reader").run, args=(stop,))
-    thread.start()
-    try:
+    with running(Intake(database, broker_url, "reader")):
         with Redis.from_url(broker_url, protocol=2) as broker:
             broker.xadd(STREAM, {"event": "rubbish"})
         text = "1 rejected alarms are open; `alarm-worker rejected list` shows them"
@@ -42,9 +39,6 @@ def test_an_intake_says_how_many_are_open_when_that_changes(
             number = session.scalars(select(RejectedAlarm.id)).one()
             rejected.close(session, number, RejectedStatus.DROPPED, "王", datetime.now(UTC))
         eventually(lambda: said(caplog)[1:] == [(logging.INFO, "0 rejected alarms are open")], 20)
-    finally:
-        stop.set()
-        thread.join(10)
 
 
 def test_what_does_not_change_is_not_said_again(database: Database, caplog: pytest.LogCaptureFixture) -> None:

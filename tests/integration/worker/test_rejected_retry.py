@@ -1,7 +1,6 @@
 """`alarm-worker rejected retry` and `drop`: what becomes of what could not be read."""
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from db.models.alarm import RejectReason
 from db.session import Database
 from producers.queue import STREAM
 from tests.helpers.rejected_alarms import call, listed, reject
+from tests.helpers.running import running
 from tests.helpers.support import count, eventually
 from worker.cli import app
 from worker.line.intake import Intake
@@ -57,14 +57,8 @@ def pushed(broker: Redis) -> Any:
 
 def taken_in(database: Database, broker: Redis, broker_url: str) -> None:
     """What lies in the stream, by an intake."""
-    stop = threading.Event()
-    thread = threading.Thread(target=Intake(database, broker_url, "reader").run, args=(stop,))
-    thread.start()
-    try:
+    with running(Intake(database, broker_url, "reader")):
         eventually(lambda: broker.exists(STREAM) and broker.xlen(STREAM) == 0, 30)
-    finally:
-        stop.set()
-        thread.join(10)
 
 
 def test_what_can_be_read_by_now_becomes_an_alarm_when_it_is_retried(
