@@ -12,8 +12,12 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
+AWAY = (OperationalError, InterfaceError, InternalError, PoolTimeoutError)
+"""What a database raises that is away, full or locked; but see `is_away`."""
 SQLITE_BUSY_SECONDS = 20
 POSTGRESQL_CONNECTION = {
     "connect_timeout": 5,
@@ -26,6 +30,13 @@ POSTGRESQL_CONNECTION = {
     # them is on the day's order number, which every settlement wants.
     "options": "-c idle_in_transaction_session_timeout=30s",
 }
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the database is away, full or locked, and no statement is wrong, which SQLite calls operational
+    too: that is a fault of the program, and wants its traceback."""
+    wrong = getattr(getattr(error, "orig", None), "sqlite_errorname", "") == "SQLITE_ERROR"
+    return isinstance(error, AWAY) and not wrong
 
 
 class Database:

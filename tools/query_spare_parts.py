@@ -51,7 +51,8 @@ async def query_spare_parts(runtime: ToolRuntime[AlarmContext], part: str) -> tu
         )
     else:
         question = ledger.question(StepName.QUERY_SPARE_PARTS, part)
-        result = await look_up(context, question, lambda session: answer(context, session, part))
+        wanted = question.subject  # as the manual has it, if it has; an order's words are not a model's
+        result = await look_up(context, question, lambda session: answer(context, session, wanted))
     return result.to_text(), result
 
 
@@ -71,7 +72,7 @@ def _result(context: AlarmContext, part: str, facts: PartFacts | None) -> ToolRe
     words = facts.model_dump(include={"name", "number", "quantity", "unit", "location"})
     message = text(language, "part.found", **words)
     if facts.others:
-        message += text(language, "part.others", part=part, others=listed(language, facts.others))
+        message += text(language, "part.others", part=facts.matched_as, others=listed(language, facts.others))
     return ToolResult.success(message, text(language, "part.next"), facts)
 
 

@@ -5,12 +5,10 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from db.session import Database
+from db.session import AWAY, Database
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ all the others, for longer than it may."""
 LOOK_EVERY_SECONDS = 0.5
 """But one alarm so often, to hear soon that it is back."""
 
-_SAYS_OF_THE_SOURCE = (TimeoutError, OperationalError, PoolTimeoutError)
+_SAYS_OF_THE_SOURCE = (TimeoutError, *AWAY)
 """Any other error may be of the one question that raised it."""
 
 
@@ -71,8 +69,8 @@ class Sources:
         self._down: dict[str, _Down] = {}
 
     async def ask(self, question: Callable[[Session], Answer], source: str | None = None) -> Answer:
-        """Ask in a thread. Raises SourceDownError, whatever the source did wrong; at once where the named one
-        was down less than REST_SECONDS ago and another alarm looks whether it is back."""
+        """Ask in a thread, when it is this question's turn. Raises SourceDownError, whatever the source did
+        wrong; without asking where the named one was down a moment ago, but for one alarm at a time."""
         clock = asyncio.get_running_loop().time
         async with self._slots:
             down = self._down.get(source or "")

@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from celery import Celery, shared_task
-from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from db.queries.alarms.dispatch import DueAlarm
+from db.session import is_away
 from worker.process.backoff import brief
 
 HANDLE_ALARM = "andon.handle_alarm"
@@ -24,10 +23,6 @@ PRIORITY_STEPS = (0, 3, 6, 9)
 def queue_lists() -> list[str]:
     """The names of the lists that kombu makes of the queue, one a step of priority."""
     return [QUEUE, *(f"{QUEUE}\x06\x16{step}" for step in PRIORITY_STEPS[1:])]
-
-
-_AWAY = (OperationalError, InterfaceError, InternalError, PoolTimeoutError)
-"""What a database raises that is away, full or locked; all else is a fault of the program."""
 
 
 class DatabaseFailed(Exception):
@@ -58,7 +53,9 @@ def claim_probe(token: str) -> str:
 def _said_briefly() -> Iterator[None]:
     try:
         yield
-    except _AWAY as error:
+    except Exception as error:
+        if not is_away(error):
+            raise
         raise DatabaseFailed(brief(error)) from None
 
 

@@ -53,9 +53,11 @@ def shelve(
     key = _key(fingerprint)
     who, reason = terminal.required(by, "--by"), terminal.required(why, "--why", 4000)
     zone = terminal.zone()
-    end = until_when(until, zone, datetime.now(UTC))
+    until_when(until, zone, datetime.now(UTC))  # what cannot be right is said without a database
     with terminal.opened() as database, database.writing() as session:
-        shelved = shelving.shelve(session, key, end, who, reason, clock.now(session))
+        now = clock.now(session)
+        end = until_when(until, zone, now)
+        shelved = shelving.shelve(session, key, end, who, reason, now)
     open_order = f"; {shelved['order_id']} stays as it is" if shelved["order_id"] else ""
     typer.echo(
         f"{_fault(shelved)}: until {_local(end, zone)} its alarms are kept and counted, and make no work "

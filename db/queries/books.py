@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from db.models import Alarm, Flood, RejectedAlarm, Shelving, StandingAlarm, Work
 from db.models.alarm import OPEN, AlarmState, AlarmStatus, RejectedStatus
 from db.models.order import ENDED
 from db.models.standing import StandingStatus
+from db.queries import clock
 from db.queries.alarms.attempts import STILL_OPEN
 from db.queries.standing.shelved import lasting
 
@@ -36,7 +37,7 @@ def books(session: Session, now: datetime | None = None) -> dict[str, Any]:
     They are `balanced` when each active alarm that is not historical has opened an order, is attached to a
     leader, is shelved or is still open, and each order is one alarm's own; else `amiss` says what is not so.
     """
-    counts = _Counts(session, now or datetime.now(UTC))
+    counts = _Counts(session, now or clock.now(session))
     active, cleared = counts["active"], counts["cleared"]
     alarms, orders, with_order = active + cleared, counts["order"], counts["with order"]
     counts["amiss"] |= {

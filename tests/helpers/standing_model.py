@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from db.queries.alarms.intake import NewAlarm
+from db.queries.standing.floods import UNLIMITED_LASTS
 from db.rules import Rules
 
 ENDED = ("Completed", "Cancelled", "Closed")
@@ -90,8 +91,9 @@ class Model:
             _name(alarm), leader, alarm.severity, 1, at, at, None, self._last_order(_name(alarm), now)
         )
         self.faults.append(standing)
+        raised = self._last_raised(_name(alarm))
         for clear in self._clears(_name(alarm)):
-            if clear.alarm.occurred_at >= at and clear is not stored:
+            if clear.alarm.occurred_at >= (at if clear.leader is None else max(at, raised)):
                 self._clear(standing, clear)
         if leader != stored.event:
             stored.status, stored.leader = "attached", leader
@@ -159,7 +161,7 @@ class Model:
         for standing in own:
             standing.closed_at = None
             for clear in self._clears(standing.name):
-                if clear.alarm.occurred_at >= standing.last_at:
+                if clear.alarm.occurred_at >= max(standing.last_at, self._last_raised(standing.name)):
                     self._clear(standing, clear)
         return True
 
@@ -189,7 +191,7 @@ class Model:
         limit = self.rules.flood_limit
         for flood in self.floods:
             if limit is None:
-                flood.ended = True
+                flood.ended |= flood.started_at <= now - UNLIMITED_LASTS
                 continue
             if flood.started_at > now - limit.window:
                 continue
@@ -203,6 +205,13 @@ class Model:
 
     def standing(self, name: tuple[str, str]) -> Fault | None:
         return next((each for each in self.faults if each.name == name and each.is_open), None)
+
+    def _last_raised(self, name: tuple[str, str]) -> datetime:
+        return max(
+            each.alarm.occurred_at
+            for each in self.alarms.values()
+            if each.alarm.state == "active" and not each.alarm.historical and _name(each.alarm) == name
+        )
 
     def _clears(self, name: tuple[str, str]) -> list[Stored]:
         return [

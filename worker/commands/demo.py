@@ -98,7 +98,9 @@ def _refuse_if_open(file: Path) -> None:
     try:
         with contextlib.closing(sqlite3.connect(file, timeout=0)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # only who is alone with it may do that
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+            raise DemoError(f"{file} cannot be opened: {error}") from None
         raise DemoError(
             f"{file} is open in another process, which was given it as DATABASE_URL; end that one first, "
             "since each demo begins with an empty database"

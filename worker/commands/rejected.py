@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -118,6 +118,7 @@ def drop(
 ) -> None:
     """Close entries that are worth nothing. They stay, with their bytes; `rejected list --all` shows them."""
     from db.models.alarm import RejectedStatus
+    from db.queries import clock
     from db.queries.alarms.rejected import close
 
     who = terminal.required(by, "--by")
@@ -127,7 +128,7 @@ def drop(
 
         def close_one(number: int) -> str:
             with database.writing() as session:
-                close(session, number, RejectedStatus.DROPPED, who, datetime.now(UTC), said)
+                close(session, number, RejectedStatus.DROPPED, who, clock.now(session), said)
             return f"dropped, by {who}"
 
         outcomes = _one_by_one(numbers, close_one, "dropped")

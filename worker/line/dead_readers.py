@@ -29,7 +29,8 @@ def forget(broker: Redis, group: str) -> int:
     """Forget the readers that have nothing left and have not asked for so long; how many it were."""
     try:
         gone = int(broker.eval(_FORGET, 1, STREAM, group, int(GONE_SECONDS * 1000)))
-    except ResponseError:  # the broker may allow no scripts, and the list does no harm
+    except ResponseError as error:  # the broker may allow no scripts, and the list does no harm
+        logger.debug("readers that are gone are not forgotten: %s", error)
         return 0
     if gone:
         logger.info("forgot %d readers that are gone", gone)

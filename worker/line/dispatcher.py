@@ -23,7 +23,8 @@ logger = logging.getLogger(__name__)
 OUTSTANDING_PER_THREAD = 4
 REDISPATCH_AFTER = timedelta(seconds=15)
 LOST_AFTER = timedelta(seconds=5)
-"""When the broker's lists are empty: its task went to a worker, to be claimed in a moment, or is no more."""
+"""While the broker's lists are empty: its task is no more, or with a busy worker, for its next free thread;
+of two tasks the second finds nothing to do."""
 PAUSE_SECONDS = 0.5
 PAUSE_WHEN_FULL_SECONDS = 0.1
 
@@ -37,7 +38,8 @@ class Dispatcher:
 
     Probes go first, and do not count: one is sent when a busy line's room is filled, too.
     `queue_lists` are the broker's lists that the tasks go to. Their length counts too: a task that waits for
-    longer than `redispatch_after` is taken for lost and sent again, and a busy worker's queue would grow.
+    longer than `redispatch_after` (LOST_AFTER while they are empty) is taken for lost and sent again, and a
+    busy worker's queue would grow.
     """
 
     def __init__(

@@ -15,12 +15,14 @@ from db.queries import plant
 from db.queries.alarms import lease, probes, runs
 from db.queries.alarms.lease import ClaimedAlarm
 from db.queries.clock import now
+from db.session import is_away
 from db.settings import PlantSettings
 from tools.context import AlarmContext
 from tools.redaction import Redactor
 from tools.sources import SourceDownError, Sources
 from tools.trace import Trace
 from worker.agent.graph import Agent, run_agent
+from worker.process.backoff import brief
 from worker.settings import AgentSettings, WorkerSettings
 
 logger = logging.getLogger(__name__)
@@ -168,5 +170,6 @@ class Handler:
         )
         if wait is None:
             return fenced_out
-        logger.error("alarm %d: attempt %d failed", alarm.id, alarm.attempt, exc_info=error)
+        trace = None if is_away(error) else error
+        logger.error("alarm %d: attempt %d failed: %s", alarm.id, alarm.attempt, brief(error), exc_info=trace)
         return f"failed: {name}, again in {wait.total_seconds():.0f} s"

@@ -1,12 +1,12 @@
 """Rejected alarms pushed onto the stream again: what could not be read then may be readable now."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from redis import Redis
 
 from db.errors import RejectedAlarmClosed
 from db.models.alarm import RejectedStatus, RejectReason
+from db.queries import clock
 from db.queries.alarms import rejected
 from db.session import Database
 from producers.events import AlarmEvent, UnreadableEvent
@@ -30,7 +30,7 @@ def retry(database: Database, broker: Redis, rejected_id: int, by: str) -> str:
     event = event_in(rejected_id, found["reason"], found["raw"], found["raw_bytes"])
     entry_id: Any = broker.xadd(STREAM, {FIELD: event})
     with database.writing() as session:
-        rejected.close(session, rejected_id, RejectedStatus.RETRIED, by, datetime.now(UTC))
+        rejected.close(session, rejected_id, RejectedStatus.RETRIED, by, clock.now(session))
     return str(entry_id, "ascii")
 
 

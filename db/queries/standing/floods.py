@@ -1,6 +1,6 @@
 """A line in a flood: what comes on top of its limit joins one order, the flood's."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
@@ -14,6 +14,8 @@ from db.rules import FloodLimit, Rules
 
 NEVER_GROUPED = 800
 """An alarm of this severity or worse leads to an order of its own, whatever its line is in."""
+UNLIMITED_LASTS = timedelta(minutes=10)
+"""A flood's time where there is no limit: while the setting is changed, another worker may still have one."""
 
 
 def leader_for(session: Session, alarm: Arrival, now: datetime, rules: Rules) -> int | None:
@@ -52,7 +54,8 @@ def any_over(session: Session, now: datetime, rules: Rules) -> bool:
 
 def end(session: Session, now: datetime, rules: Rules) -> int:
     """End the floods of the lines that are no longer above the limit, a window after their beginning at the
-    earliest: a backlog's alarms were raised long before. Without a limit all end. How many it were."""
+    earliest: a backlog's alarms were raised long before. Without a limit each lasts for a while. How many it
+    were."""
     limit = rules.flood_limit
     if not (floods := _over(session, now, limit)):
         return 0
@@ -66,7 +69,8 @@ def end(session: Session, now: datetime, rules: Rules) -> int:
 def _over(session: Session, now: datetime, limit: FloodLimit | None) -> list[tuple[int, str]]:
     lasting = select(Flood.id, Flood.line_name).where(Flood.ended_at.is_(None))
     if limit is None:
-        return [(flood_id, line_name) for flood_id, line_name in session.execute(lasting)]
+        old = lasting.where(Flood.started_at <= now - UNLIMITED_LASTS)
+        return [(flood_id, line_name) for flood_id, line_name in session.execute(old)]
     recent = (
         select(func.count())
         .where(

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from db.codes import comparable
@@ -53,8 +53,9 @@ class _Places:
         active = [each for each in arrivals if each.state != AlarmState.CLEARED]
         new = {each.fingerprint for each in active} - self._held.keys()
         batch = {arrival.id for arrival in arrivals}
-        since = min((each.occurred_at for each in active), default=now)
-        self._clears = _clears(session, new, since, batch)
+        since = min((each.occurred_at for each in active if each.fingerprint in new), default=now)
+        self._clears = _unmatched_clears(session, new, since, batch)
+        self._cleared_before = _cleared_before(session, new, since)
         self._ended = _ended_orders(session, new, now - rules.repeat_window) if rules.repeat_window else {}
 
     def take(self, alarm: Arrival) -> None:
@@ -75,14 +76,18 @@ class _Places:
     def clear(self, alarm: Arrival) -> None:
         standing = self._held.get(alarm.fingerprint)
         if standing is None or alarm.occurred_at < standing.last_at:
-            self._clears[alarm.fingerprint].append(_Clear(alarm.id, alarm.occurred_at, None))
+            self._clears[alarm.fingerprint].append((alarm.id, alarm.occurred_at))
             return
         standing.cleared_at = max(standing.cleared_at or alarm.occurred_at, alarm.occurred_at)
         self._match(alarm.id, standing.leader_id)
 
     def _open(self, alarm: Arrival) -> None:
         leader_id = floods.leader_for(self._session, alarm, self._now, self._rules) or alarm.id
-        early = [one for one in self._clears[alarm.fingerprint] if one.at >= alarm.occurred_at]
+        early = [one for one in self._clears[alarm.fingerprint] if one[1] >= alarm.occurred_at]
+        times = [at for _, at in early]
+        before = self._cleared_before.get(alarm.fingerprint)
+        if before is not None and before >= alarm.occurred_at:
+            times.append(before)
         standing = StandingAlarm(
             fingerprint=alarm.fingerprint,
             leader_id=leader_id,
@@ -96,15 +101,14 @@ class _Places:
             occurrences=1,
             first_at=alarm.occurred_at,
             last_at=alarm.occurred_at,
-            cleared_at=max((clear.at for clear in early), default=None),
+            cleared_at=max(times, default=None),
             opened_at=self._now,
             repeat_of=self._ended.get(alarm.fingerprint),
         )
         self._session.add(standing)
         self._held[alarm.fingerprint] = standing
-        for clear in early:
-            if clear.leader_id is None:
-                self._match(clear.id, leader_id)
+        for clear_id, _ in early:
+            self._match(clear_id, leader_id)
         if leader_id != alarm.id:
             self._worse(leader_id, alarm)
             self._attach(alarm, leader_id)
@@ -146,38 +150,66 @@ def stand_again(session: Session, leader_id: int) -> None:
     closed = select(StandingAlarm).where(
         StandingAlarm.leader_id == leader_id, StandingAlarm.status == StandingStatus.CLOSED
     )
-    for standing in session.scalars(closed):
+    for standing in session.scalars(closed).all():
         standing.status, standing.closed_at = StandingStatus.OPEN, None
-        since = _clears(session, [standing.fingerprint], standing.last_at, ())[standing.fingerprint]
-        for clear in since:
-            standing.cleared_at = max(standing.cleared_at or clear.at, clear.at)
-            if clear.leader_id is None:
-                session.execute(update(Alarm).where(Alarm.id == clear.id).values(leader_id=leader_id))
+        session.flush()
+        raised = _last_raised(session, [standing.fingerprint])
+        since = max(standing.last_at, raised.get(standing.fingerprint, standing.last_at))
+        clears = _unmatched_clears(session, [standing.fingerprint], since, ())[standing.fingerprint]
+        matched = _last_matched_clears(session, [standing.fingerprint], since)
+        times = [*(at for _, at in clears), *matched.values()]
+        standing.cleared_at = max(times, default=standing.cleared_at)
+        own = update(Alarm).where(Alarm.id.in_([clear_id for clear_id, _ in clears]))
+        session.execute(own.values(leader_id=leader_id))
 
 
-class _Clear(NamedTuple):
-    id: int
-    at: datetime
-    leader_id: int | None  # of the order that it cleared before
-
-
-def _clears(
+def _unmatched_clears(
     session: Session, fingerprints: Collection[str], since: datetime, batch: Collection[int]
-) -> defaultdict[str, list[_Clear]]:
-    """The clears since then, also those of an earlier order: its alarm may come late. Those of the batch come
-    in their turn."""
-    found: defaultdict[str, list[_Clear]] = defaultdict(list)
+) -> defaultdict[str, list[tuple[int, datetime]]]:
+    """The clears since then that came before any alarm that they could clear; those of the batch come in
+    their turn."""
+    found: defaultdict[str, list[tuple[int, datetime]]] = defaultdict(list)
     if fingerprints:
-        facts = (Alarm.id, Alarm.occurred_at, Alarm.leader_id, Alarm.fingerprint, Alarm.attributes)
-        query = select(*facts).where(
+        query = select(Alarm.id, Alarm.fingerprint, Alarm.occurred_at, Alarm.attributes).where(
             Alarm.fingerprint.in_(fingerprints),
             Alarm.state == AlarmState.CLEARED,
+            Alarm.leader_id.is_(None),
             Alarm.occurred_at >= since,
         )
-        for alarm_id, occurred_at, leader_id, fingerprint, attributes in session.execute(query):
+        for alarm_id, fingerprint, occurred_at, attributes in session.execute(query):
             if alarm_id not in batch and not is_historical(attributes):
-                found[fingerprint].append(_Clear(alarm_id, occurred_at, leader_id))
+                found[fingerprint].append((alarm_id, occurred_at))
     return found
+
+
+def _cleared_before(session: Session, fingerprints: Collection[str], since: datetime) -> dict[str, datetime]:
+    """The last clears of earlier orders, where nothing was raised after them."""
+    cleared = _last_matched_clears(session, fingerprints, since)
+    raised = _last_raised(session, cleared.keys())
+    return {name: at for name, at in cleared.items() if at >= raised.get(name, at)}
+
+
+def _last_matched_clears(
+    session: Session, fingerprints: Collection[str], since: datetime
+) -> dict[str, datetime]:
+    """When each fingerprint was last cleared since then in an earlier order: its alarm may come late."""
+    matched = Alarm.state == AlarmState.CLEARED, Alarm.leader_id.is_not(None), Alarm.occurred_at >= since
+    return _last(session, fingerprints, *matched)
+
+
+def _last_raised(session: Session, fingerprints: Collection[str]) -> dict[str, datetime]:
+    return _last(session, fingerprints, Alarm.state == AlarmState.ACTIVE, Alarm.status != AlarmStatus.STORED)
+
+
+def _last(
+    session: Session, fingerprints: Collection[str], *which: ColumnElement[bool]
+) -> dict[str, datetime]:
+    if not fingerprints:
+        return {}
+    query = select(Alarm.fingerprint, func.max(Alarm.occurred_at)).where(
+        Alarm.fingerprint.in_(fingerprints), *which
+    )
+    return dict(session.execute(query.group_by(Alarm.fingerprint)).all())
 
 
 def _ended_orders(session: Session, fingerprints: Collection[str], since: datetime) -> dict[str, int]:

@@ -58,6 +58,9 @@ def test_an_alarm_that_comes_after_its_order_has_ended_is_cleared_by_the_clear_o
     after = fault("A1", 6)
     take_in(database, after)
     assert the_standing(database, "A1").cleared_at is None
+    complete(database, ordered(database, late))
+    take_in(database, fault("A1", 4.5))
+    assert the_standing(database, "A1").cleared_at is None, "what was raised after that clear still stands"
 
 
 @both_ways

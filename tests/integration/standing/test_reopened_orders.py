@@ -69,6 +69,21 @@ def test_a_clear_that_came_while_the_order_was_ended_counts_when_it_is_taken_up_
     assert the_standing(database, "A1").cleared_at == minutes(9)
 
 
+def test_a_clear_that_a_newer_alarm_has_undone_does_not_count(database: Database) -> None:
+    first, second = fault("A1", 10), fault("A1", 20)
+    take_in(database, first)
+    order_id = ordered(database, first)
+    complete(database, order_id)
+    take_in(database, second, cleared("A1", 30), fault("A1", 40))
+    complete(database, ordered(database, second))
+    move(database, order_id, "Running")
+    assert the_standing(database, "A1").cleared_at is None, "its last word is that it stands"
+    move(database, order_id, "Completed")
+    take_in(database, cleared("A1", 50))
+    move(database, order_id, "Running")
+    assert the_standing(database, "A1").cleared_at == minutes(50)
+
+
 def taken_up_again(database: Database, order_id: str) -> FaultHeld:
     with pytest.raises(FaultHeld) as refused, database.writing() as session:
         set_status(session, order_id, "Running", "王芳", "", NOW)

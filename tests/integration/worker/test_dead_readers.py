@@ -11,7 +11,7 @@ from db.session import Database
 from producers.queue import STREAM, connect
 from tests.helpers.running import running
 from tests.helpers.support import eventually
-from worker.line.dead_readers import forget
+from worker.line.dead_readers import GONE_SECONDS, forget
 from worker.line.intake import GROUP, Intake
 
 
@@ -46,6 +46,7 @@ def test_nobody_is_forgotten_within_a_day(broker: Redis) -> None:
     time.sleep(0.1)
     assert forget(broker, GROUP) == 0
     assert readers(broker) == {"away"}
+    assert GONE_SECONDS == 86_400
 
 
 def test_a_broker_that_allows_no_scripts_keeps_its_list(
