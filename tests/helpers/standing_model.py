@@ -160,6 +160,8 @@ class Model:
         self.alarms[event].order = "Running"
         for standing in own:
             standing.closed_at = None
+            if standing.cleared_at is not None and standing.cleared_at < self._last_raised(standing.name):
+                standing.cleared_at = None
             for clear in self._clears(standing.name):
                 if clear.alarm.occurred_at >= max(standing.last_at, self._last_raised(standing.name)):
                     self._clear(standing, clear)

@@ -157,8 +157,8 @@ def stand_again(session: Session, leader_id: int) -> None:
         since = max(standing.last_at, raised.get(standing.fingerprint, standing.last_at))
         clears = _unmatched_clears(session, [standing.fingerprint], since, ())[standing.fingerprint]
         matched = _last_matched_clears(session, [standing.fingerprint], since)
-        times = [*(at for _, at in clears), *matched.values()]
-        standing.cleared_at = max(times, default=standing.cleared_at)
+        before = [standing.cleared_at] if standing.cleared_at and standing.cleared_at >= since else []
+        standing.cleared_at = max((*before, *(at for _, at in clears), *matched.values()), default=None)
         own = update(Alarm).where(Alarm.id.in_([clear_id for clear_id, _ in clears]))
         session.execute(own.values(leader_id=leader_id))
 

@@ -84,6 +84,22 @@ def test_a_clear_that_a_newer_alarm_has_undone_does_not_count(database: Database
     assert the_standing(database, "A1").cleared_at == minutes(50)
 
 
+def test_what_was_cleared_and_raised_again_in_another_order_is_not_cleared_when_taken_up_again(
+    database: Database,
+) -> None:
+    first, second = fault("A1", 10), fault("A1", 20)
+    take_in(database, first, cleared("A1", 15))
+    order_id = ordered(database, first)
+    complete(database, order_id)
+    move(database, order_id, "Running")
+    assert the_standing(database, "A1").cleared_at == minutes(15)
+    move(database, order_id, "Completed")
+    take_in(database, second)
+    complete(database, ordered(database, second))
+    move(database, order_id, "Running")
+    assert the_standing(database, "A1").cleared_at is None
+
+
 def taken_up_again(database: Database, order_id: str) -> FaultHeld:
     with pytest.raises(FaultHeld) as refused, database.writing() as session:
         set_status(session, order_id, "Running", "王芳", "", NOW)
