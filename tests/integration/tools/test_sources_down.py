@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,13 +12,6 @@ from tools.sources import TRIES, SourceDownError, Sources
 
 FEW_SECONDS = 6.0
 only_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture
-def hanging() -> Iterator[Hanging]:
-    question = Hanging()
-    yield question
-    question.released.set()
 
 
 @only_sqlite

@@ -16,7 +16,6 @@ from tests.helpers.backlog import (
     MOST,
     MakeDispatcher,
     claim,
-    dispatchers,
     next_task,
     number_of,
     put,
@@ -34,12 +33,6 @@ BACKLOG = 10_000
 def broker(broker_url: str) -> Iterator[Redis]:
     with Redis.from_url(broker_url, protocol=2) as client:
         yield client
-
-
-@pytest.fixture
-def dispatcher(database: Database, broker_url: str) -> Iterator[MakeDispatcher]:
-    with dispatchers(database, broker_url) as make:
-        yield make
 
 
 def test_of_a_backlog_of_ten_thousand_four_tasks_a_thread_are_outstanding_and_the_worst_come_first(

@@ -13,7 +13,7 @@ from db.models.alarm import AlarmStatus
 from db.session import Database
 from producers.queue import STREAM, publish
 from producers.simulator import simulate
-from tests.helpers.backlog import MOST, MakeDispatcher, dispatchers, next_task, put, queued, work
+from tests.helpers.backlog import MOST, MakeDispatcher, next_task, put, queued, work
 from tests.helpers.running import running
 from tests.helpers.support import an_alarm, eventually
 from worker.line.dispatcher import LOST_AFTER, REDISPATCH_AFTER
@@ -24,12 +24,6 @@ from worker.line.intake import Intake
 def broker(broker_url: str) -> Iterator[Redis]:
     with Redis.from_url(broker_url, protocol=2) as client:
         yield client
-
-
-@pytest.fixture
-def dispatcher(database: Database, broker_url: str) -> Iterator[MakeDispatcher]:
-    with dispatchers(database, broker_url) as make:
-        yield make
 
 
 def test_a_broker_that_is_emptied_in_the_middle_gets_every_task_again(
